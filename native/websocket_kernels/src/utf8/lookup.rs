@@ -1,0 +1,307 @@
+//! Validation by vector lookup: John Keiser and Daniel Lemire, "Validating UTF-8 In Less Than One
+//! Instruction Per Byte", Software: Practice and Experience 51 (2021).
+//!
+//! Whether a byte may stand where it stands depends on itself and on the three bytes before it.
+//! Each position is checked for itself, all positions of a vector at once. So no state is carried
+//! from vector to vector, vectors may overlap, and the bytes before a position are simply loaded
+//! again, from one, two and three bytes further to the front. That is cheaper than moving them
+//! across the lanes of a register.
+//!
+//! Two consecutive bytes are classified by three nibbles: the first byte's high one, its low one,
+//! and the second byte's high one. Each nibble looks up a set of faults that it does not rule out,
+//! a bit each; a fault that all three leave standing is there. See [`Fault`].
+
+/// The faults that two consecutive bytes can show, a bit each.
+struct Fault;
+
+impl Fault {
+    /// A lead byte, and no continuation byte behind it.
+    const TOO_SHORT: u8 = 1 << 0;
+    /// ASCII, and a continuation byte behind it.
+    const TOO_LONG: u8 = 1 << 1;
+    /// `E0`, and a continuation byte below `A0`.
+    const OVERLONG_3: u8 = 1 << 2;
+    /// `F4` and a continuation byte above `8F`, or `F5` and above and one above `8F`.
+    const TOO_LARGE: u8 = 1 << 3;
+    /// `ED`, and a continuation byte above `9F`.
+    const SURROGATE: u8 = 1 << 4;
+    /// `C0` or `C1`, and any continuation byte.
+    const OVERLONG_2: u8 = 1 << 5;
+    /// `F5` and above, and a continuation byte below `90`.
+    const TOO_LARGE_1000: u8 = 1 << 6;
+    /// `F0`, and a continuation byte below `90`. It shares its bit with `TOO_LARGE_1000`: the
+    /// first byte's low nibble tells the two apart.
+    const OVERLONG_4: u8 = 1 << 6;
+    /// Two continuation bytes. No fault where the second is a character's third or fourth byte.
+    const TWO_CONTINUATIONS: u8 = 1 << 7;
+    /// The faults that do not depend on the first byte's low nibble.
+    const ANY_LOW_NIBBLE: u8 = Self::TOO_SHORT | Self::TOO_LONG | Self::TWO_CONTINUATIONS;
+}
+
+/// What the first byte's high nibble leaves standing.
+const FIRST_HIGH: [u8; 16] = {
+    let mut table = [Fault::TOO_LONG; 16];
+    table[0x8] = Fault::TWO_CONTINUATIONS;
+    table[0x9] = Fault::TWO_CONTINUATIONS;
+    table[0xA] = Fault::TWO_CONTINUATIONS;
+    table[0xB] = Fault::TWO_CONTINUATIONS;
+    table[0xC] = Fault::TOO_SHORT | Fault::OVERLONG_2;
+    table[0xD] = Fault::TOO_SHORT;
+    table[0xE] = Fault::TOO_SHORT | Fault::OVERLONG_3 | Fault::SURROGATE;
+    table[0xF] = Fault::TOO_SHORT | Fault::TOO_LARGE | Fault::TOO_LARGE_1000 | Fault::OVERLONG_4;
+    table
+};
+
+/// What the first byte's low nibble leaves standing.
+const FIRST_LOW: [u8; 16] = {
+    let mut table = [Fault::ANY_LOW_NIBBLE | Fault::TOO_LARGE | Fault::TOO_LARGE_1000; 16];
+    table[0x0] = Fault::ANY_LOW_NIBBLE | Fault::OVERLONG_2 | Fault::OVERLONG_3 | Fault::OVERLONG_4;
+    table[0x1] = Fault::ANY_LOW_NIBBLE | Fault::OVERLONG_2;
+    table[0x2] = Fault::ANY_LOW_NIBBLE;
+    table[0x3] = Fault::ANY_LOW_NIBBLE;
+    table[0x4] = Fault::ANY_LOW_NIBBLE | Fault::TOO_LARGE;
+    table[0xD] |= Fault::SURROGATE;
+    table
+};
+
+/// What the second byte's high nibble leaves standing.
+const SECOND_HIGH: [u8; 16] = {
+    let continuation = Fault::TOO_LONG | Fault::OVERLONG_2 | Fault::TWO_CONTINUATIONS;
+    let mut table = [Fault::TOO_SHORT; 16];
+    table[0x8] = continuation | Fault::OVERLONG_3 | Fault::OVERLONG_4 | Fault::TOO_LARGE_1000;
+    table[0x9] = continuation | Fault::OVERLONG_3 | Fault::TOO_LARGE;
+    table[0xA] = continuation | Fault::SURROGATE | Fault::TOO_LARGE;
+    table[0xB] = continuation | Fault::SURROGATE | Fault::TOO_LARGE;
+    table
+};
+
+/// A register of `LEN` bytes.
+///
+/// The functions are `inline(always)` and so compiled with the instruction sets of the kernel that
+/// they end up in.
+///
+/// # Safety
+///
+/// For all of them: the CPU has the vector's instruction set.
+pub trait Vector: Copy {
+    /// Bytes in a vector: 16 or more.
+    const LEN: usize;
+
+    /// `byte` in every place.
+    unsafe fn splat(byte: u8) -> Self;
+
+    /// Reads `LEN` bytes from any alignment.
+    unsafe fn load(src: *const u8) -> Self;
+
+    /// The bytes one, two and three places further to the front, with zeros before the first.
+    unsafe fn shifted(self) -> [Self; 3];
+
+    /// The bits that are in both.
+    unsafe fn and(self, other: Self) -> Self;
+
+    /// The bits that are in one or both.
+    unsafe fn or(self, other: Self) -> Self;
+
+    /// The bits that are in one of the two.
+    unsafe fn xor(self, other: Self) -> Self;
+
+    /// Each byte less that of `other`, and 0 where that is more.
+    unsafe fn saturating_sub(self, other: Self) -> Self;
+
+    /// `table[byte >> 4]` of each byte.
+    unsafe fn lookup_high(self, table: &[u8; 16]) -> Self;
+
+    /// `table[byte & 0x0F]` of each byte.
+    unsafe fn lookup_low(self, table: &[u8; 16]) -> Self;
+
+    /// Whether no byte has its top bit set.
+    unsafe fn is_ascii(self) -> bool;
+
+    /// Whether every byte is 0.
+    unsafe fn is_zero(self) -> bool;
+}
+
+/// Not 0 at each byte of `bytes` that may not stand behind the one, two and three bytes before it,
+/// which are in `previous`.
+///
+/// # Safety
+///
+/// As for [`Vector`].
+#[inline(always)]
+pub unsafe fn faults<V: Vector>(bytes: V, previous: [V; 3]) -> V {
+    let [one, two, three] = previous;
+    // SAFETY: the caller's promise is the same.
+    unsafe {
+        let pair = one
+            .lookup_high(&FIRST_HIGH)
+            .and(one.lookup_low(&FIRST_LOW))
+            .and(bytes.lookup_high(&SECOND_HIGH));
+        // The top bit, which is TWO_CONTINUATIONS, is set where the byte must be a character's
+        // third (two places behind E0 and above) or fourth (three behind F0 and above).
+        let is_third = two.saturating_sub(V::splat(0xE0 - 0x80));
+        let is_fourth = three.saturating_sub(V::splat(0xF0 - 0x80));
+        let must_continue = is_third
+            .or(is_fourth)
+            .and(V::splat(Fault::TWO_CONTINUATIONS));
+        // There must be two continuation bytes in a row there, and nowhere else.
+        pair.xor(must_continue)
+    }
+}
+
+/// [`faults`] of the vector at `src`, with the bytes before it loaded from memory.
+///
+/// # Safety
+///
+/// As for [`Vector`]; three bytes before `src` and `V::LEN` behind it are there to be read.
+#[inline(always)]
+unsafe fn faults_at<V: Vector>(src: *const u8) -> V {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let previous = [
+            V::load(src.sub(1)),
+            V::load(src.sub(2)),
+            V::load(src.sub(3)),
+        ];
+        faults(V::load(src), previous)
+    }
+}
+
+/// Checks all bytes of the text's whole vectors. Gives their faults, and how many bytes that were.
+/// Whether the last of them leave a character unfinished is for the caller to see.
+///
+/// # Safety
+///
+/// As for [`Vector`].
+#[inline(always)]
+pub unsafe fn check_vectors<V: Vector>(text: &[u8]) -> (V, usize) {
+    let start = text.as_ptr();
+    let len = text.len();
+    let mut at = 0;
+    // SAFETY: every vector begins at `at` with `at + V::LEN <= len`. Bytes before it are loaded only
+    // behind a first vector, so that there are three of them.
+    unsafe {
+        let mut found = V::splat(0);
+        loop {
+            // ASCII. A block is skipped only where no character was unfinished before it: at the
+            // text's start, or behind a block that is itself all ASCII.
+            while at + 4 * V::LEN <= len {
+                let block = start.add(at);
+                let one = V::load(block).or(V::load(block.add(V::LEN)));
+                let two = V::load(block.add(2 * V::LEN)).or(V::load(block.add(3 * V::LEN)));
+                if !one.or(two).is_ascii() {
+                    break;
+                }
+                at += 4 * V::LEN;
+            }
+            if at + V::LEN > len {
+                return (found, at);
+            }
+            // What comes before is ASCII or nothing, for which zeros stand as well.
+            let bytes = V::load(start.add(at));
+            found = found.or(faults(bytes, bytes.shifted()));
+            at += V::LEN;
+
+            // Everything else, until a whole block is ASCII again.
+            loop {
+                if at + 2 * V::LEN > len {
+                    if at + V::LEN <= len {
+                        found = found.or(faults_at(start.add(at)));
+                        at += V::LEN;
+                    }
+                    return (found, at);
+                }
+                let one = start.add(at);
+                let two = one.add(V::LEN);
+                found = found.or(faults_at::<V>(one)).or(faults_at(two));
+                at += 2 * V::LEN;
+                if V::load(one).or(V::load(two)).is_ascii() {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// Whether a text of at least `V::LEN` bytes is well-formed.
+///
+/// # Safety
+///
+/// As for [`Vector`].
+#[inline(always)]
+pub unsafe fn is_utf8<V: Vector>(text: &[u8]) -> bool {
+    let len = text.len();
+    debug_assert!(len >= V::LEN);
+    // SAFETY: the last vector begins at `len - V::LEN`, which is 0 or more.
+    unsafe {
+        let (mut found, checked) = check_vectors::<V>(text);
+        if checked < len {
+            // What is left is in the vector that ends where the text ends.
+            let at = len - V::LEN;
+            let last = text.as_ptr().add(at);
+            found = found.or(if at >= 3 {
+                faults_at(last)
+            } else {
+                // Less than three bytes are left. The vector's own first three lack what is before
+                // them, and have been checked already.
+                let bytes = V::load(last);
+                faults(bytes, bytes.shifted()).and(V::load(BEHIND_THREE.as_ptr()))
+            });
+        }
+        found.is_zero() && !ends_unfinished(text)
+    }
+}
+
+/// Not 0 from the fourth byte on, for vectors of up to 32 bytes.
+static BEHIND_THREE: [u8; 32] = {
+    let mut bytes = [0xFF; 32];
+    bytes[0] = 0;
+    bytes[1] = 0;
+    bytes[2] = 0;
+    bytes
+};
+
+/// Whether a text of three bytes or more ends within a character.
+fn ends_unfinished(text: &[u8]) -> bool {
+    let len = text.len();
+    text[len - 1] >= 0xC0 || text[len - 2] >= 0xE0 || text[len - 3] >= 0xF0
+}
+
+/// Whether a text of less than 16 bytes is well-formed. `V` has 16 bytes.
+///
+/// # Safety
+///
+/// As for [`Vector`].
+#[inline(always)]
+pub unsafe fn is_utf8_short<V: Vector>(text: &[u8]) -> bool {
+    debug_assert!(V::LEN == 16 && text.len() < 16);
+    let text = padded(text);
+    if text & (u128::MAX / 0xFF * 0x80) == 0 {
+        return true;
+    }
+    // SAFETY: the caller's promise; there are 16 bytes to load.
+    unsafe {
+        let bytes = V::load(text.to_le_bytes().as_ptr());
+        // The padding, ASCII as it is, is a fault behind a character that is cut off.
+        faults(bytes, bytes.shifted()).is_zero()
+    }
+}
+
+/// Less than 16 bytes with zeros behind them, the first byte as the number's least significant. It
+/// comes from two or three loads that overlap where the length is not a power of two: the bytes of
+/// the overlap are the same in each, and `|` leaves them as they are.
+#[inline(always)]
+fn padded(text: &[u8]) -> u128 {
+    let len = text.len();
+    if let (Some(head), Some(tail)) = (text.first_chunk(), text.last_chunk()) {
+        let (head, tail) = (u64::from_le_bytes(*head), u64::from_le_bytes(*tail));
+        u128::from(head) | (u128::from(tail) << (8 * (len - 8)))
+    } else if let (Some(head), Some(tail)) = (text.first_chunk(), text.last_chunk()) {
+        let (head, tail) = (u32::from_le_bytes(*head), u32::from_le_bytes(*tail));
+        u128::from(u64::from(head) | (u64::from(tail) << (8 * (len - 4))))
+    } else if len > 0 {
+        let byte = |i: usize| u32::from(text[i]) << (8 * i);
+        u128::from(byte(0) | byte(len / 2) | byte(len - 1))
+    } else {
+        0
+    }
+}
