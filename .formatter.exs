@@ -1,0 +1,3 @@
+[
+  inputs: ["{mix,.formatter}.exs", "{bench,lib,test}/**/*.{ex,exs}"]
+]

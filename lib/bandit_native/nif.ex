@@ -1,0 +1,135 @@
+defmodule BanditNative.NIF do
+  @moduledoc false
+  # The functions of the native library. Their bodies here are what runs where it can't be loaded.
+
+  alias BanditNative.Fallback
+
+  @on_load :load
+
+  # The library is built after this module is compiled, and to be looked for only then.
+  @compile {:autoload, false}
+
+  @rebuild "To build it again: mix deps.compile bandit_native --force"
+
+  @version Mix.Project.config()[:version]
+
+  def ws_mask(payload, mask), do: Fallback.ws_mask(payload, mask)
+  def utf8_validate(binary), do: Fallback.utf8_validate(binary)
+  def native_info, do: {:error, :persistent_term.get(__MODULE__, "it is not loaded")}
+
+  # :error for what is no tier. The fallback has none.
+  def set_max_tier(_tier), do: :ok
+
+  def version, do: @version
+
+  # Never fails: a module whose on_load function fails can't be used at all, and where modules are
+  # loaded at boot, as in a release, the node does not start. A server that is slower beats one that
+  # is down.
+  def load do
+    with {:error, reason} <- load_library() do
+      :persistent_term.put(__MODULE__, reason)
+
+      # While the system boots, the handler is a provisional one, and what it shows the real handlers
+      # show again. BanditNative.Application gives the warning then.
+      unless :simple in :logger.get_handler_ids(), do: warn(reason)
+    end
+
+    :ok
+  end
+
+  def warn_unless_warned do
+    with {:error, reason} <- native_info(),
+         false <- :persistent_term.get({__MODULE__, :warned}, false),
+         do: warn(reason)
+  end
+
+  defp warn(reason) do
+    :persistent_term.put({__MODULE__, :warned}, true)
+
+    :logger.warning(
+      "bandit_native: the native library is not in use, plain Elixir does its work: #{reason}"
+    )
+  end
+
+  defp load_library do
+    load_info = %{
+      version: @version,
+      max_tier: Application.get_env(:bandit_native, :max_tier),
+      slice_bytes: Application.get_env(:bandit_native, :slice_bytes)
+    }
+
+    path = Path.join(priv_dir(), "native/bandit_native")
+
+    with [file] <- Path.wildcard(path <> ".{so,dll}"),
+         :ok <- check_length(file),
+         :ok <- :erlang.load_nif(String.to_charlist(path), load_info) do
+      :ok
+    else
+      [] -> {:error, "there is no #{path}.so. #{@rebuild}, with BANDIT_NATIVE_BUILD unset"}
+      {:error, {_kind, text}} -> {:error, explain(to_string(text), path)}
+      {:error, reason} -> {:error, inspect(reason)}
+    end
+  rescue
+    error -> {:error, Exception.message(error)}
+  catch
+    kind, reason -> {:error, Exception.format_banner(kind, reason)}
+  end
+
+  # :code.priv_dir/1 finds an application by its folder's name, which may have been changed.
+  defp priv_dir do
+    case :code.priv_dir(:bandit_native) do
+      {:error, :bad_name} ->
+        __MODULE__ |> :code.which() |> Path.join("../../priv") |> Path.expand()
+
+      priv_dir ->
+        to_string(priv_dir)
+    end
+  end
+
+  # The system maps a library into memory as far as its program headers say. Where the file ends
+  # before that, as after an interrupted copy, the node would die of SIGBUS. (ELF, System V ABI
+  # chapter 4. Other formats are left to the system.)
+  defp check_length(file) do
+    content = File.read!(file)
+
+    mapped_up_to =
+      case content do
+        <<0x7F, "ELF", 2, 1, _::binary-26, table::little-64, _::binary-14, size::little-16,
+          count::little-16, _::binary>> ->
+          for <<1::little-32, _::32, from::little-64, _::binary-16, length::little-64, _::binary>> <-
+                program_headers(content, table, size, count),
+              do: from + length
+
+        <<0x7F, "ELF", 1, 1, _::binary-22, table::little-32, _::binary-10, size::little-16,
+          count::little-16, _::binary>> ->
+          for <<1::little-32, from::little-32, _::binary-8, length::little-32, _::binary>> <-
+                program_headers(content, table, size, count),
+              do: from + length
+
+        _other ->
+          []
+      end
+
+    if Enum.all?(mapped_up_to, &(&1 <= byte_size(content))) do
+      :ok
+    else
+      {:error, {:truncated, "#{file} is cut off: it has #{byte_size(content)} bytes only."}}
+    end
+  end
+
+  defp program_headers(content, table, size, count) do
+    for i <- 0..(count - 1)//1,
+        from = table + i * size,
+        from + size <= byte_size(content),
+        do: binary_part(content, from, size)
+  end
+
+  defp explain(text, path) do
+    if text =~ "load-call unsuccessful (2)" do
+      "#{path} is of another version than this code, #{@version}. #{@rebuild}"
+    else
+      "#{text} A library must be whole, and built on a system like the one that it is to run on: " <>
+        "the same CPU architecture, and a C library that is no newer. #{@rebuild}"
+    end
+  end
+end

@@ -1,0 +1,153 @@
+defmodule Mix.Tasks.Compile.BanditNative do
+  @moduledoc false
+  # Builds the native library with cargo and puts it where releases take it from:
+  # priv/native in the application's build folder.
+
+  use Mix.Task.Compiler
+
+  # What the library depends on. Tests, benchmarks and the fuzzer are no part of it.
+  @sources [
+    "Cargo.{toml,lock}",
+    ".cargo/config.toml",
+    "native/*/Cargo.toml",
+    "native/*/src/**/*.rs"
+  ]
+
+  # What cargo lets the user change about the library.
+  @cargo_variables ~w(CARGO_BUILD_TARGET CARGO_BUILD_RUSTFLAGS CARGO_ENCODED_RUSTFLAGS RUSTFLAGS)
+
+  @help """
+  bandit_native needs Rust 1.91 or later to build its native library: install it with your system's
+  package manager or from https://rustup.rs, so that `cargo` is in the PATH.
+
+  Or set one of these when you compile:
+
+    BANDIT_NATIVE_LIB=/path/to/library   use this library, which was built elsewhere from the same
+                                         version for the system that it is to run on
+    BANDIT_NATIVE_BUILD=skip             build nothing, and run on the plain Elixir fallback
+  """
+
+  @impl true
+  def run(args) do
+    source = source()
+    fingerprint = fingerprint(source)
+
+    cond do
+      source == :skip ->
+        clean()
+        {:noop, []}
+
+      "--force" not in args and File.exists?(library()) and
+          File.read(manifest()) == {:ok, fingerprint} ->
+        {:noop, []}
+
+      true ->
+        source |> fetch() |> install()
+        File.mkdir_p!(Path.dirname(manifest()))
+        File.write!(manifest(), fingerprint)
+        {:ok, []}
+    end
+  end
+
+  @impl true
+  def manifests, do: [manifest()]
+
+  @impl true
+  def clean do
+    File.rm(library())
+    File.rm(manifest())
+    :ok
+  end
+
+  defp source do
+    case {System.get_env("BANDIT_NATIVE_LIB", ""), System.get_env("BANDIT_NATIVE_BUILD", "")} do
+      {"", ""} ->
+        :cargo
+
+      {"", "skip"} ->
+        :skip
+
+      {"", other} ->
+        Mix.raise("BANDIT_NATIVE_BUILD can be skip or unset, but is #{inspect(other)}")
+
+      {path, _build} ->
+        {:library, Path.expand(path)}
+    end
+  end
+
+  # By content, not by time: a checkout or a copied build cache changes the times of all files.
+  defp fingerprint(:skip), do: nil
+
+  defp fingerprint({:library, path}) do
+    case File.read(path) do
+      {:ok, content} -> digest({path, content})
+      {:error, reason} -> Mix.raise("BANDIT_NATIVE_LIB=#{path}: #{:file.format_error(reason)}")
+    end
+  end
+
+  defp fingerprint(:cargo) do
+    sources = for pattern <- @sources, path <- Path.wildcard(pattern, match_dot: true), do: path
+    contents = Enum.map(sources, &{&1, File.read!(&1)})
+    digest({contents, Enum.map(@cargo_variables, &System.get_env/1)})
+  end
+
+  defp digest(term), do: :erlang.md5(:erlang.term_to_binary(term))
+
+  defp fetch({:library, path}), do: path
+
+  defp fetch(:cargo) do
+    cargo = System.find_executable("cargo") || Mix.raise("cargo is not installed.\n\n" <> @help)
+
+    Mix.shell().info(
+      "Building the native library of bandit_native with cargo (some 20 seconds the first time)"
+    )
+
+    # Progress and errors go to standard error as they come. Standard output says, as lines of
+    # JSON, which files were made: cargo alone knows where, with its target folder and target
+    # platform to be set in many ways.
+    arguments =
+      ~w(build --release --locked --package bandit_native) ++
+        ~w(--message-format json-render-diagnostics)
+
+    case System.cmd(cargo, arguments) do
+      {output, 0} ->
+        built_library(output)
+
+      {_output, status} ->
+        {version, _status} = System.cmd(cargo, ["--version"], stderr_to_stdout: true)
+
+        Mix.raise(
+          "cargo could not build the native library (exit status #{status}, see above; this is " <>
+            "#{String.trim(version)}).\n\n" <> @help
+        )
+    end
+  end
+
+  # The path of the library in cargo's message about this crate.
+  defp built_library(output) do
+    name = ~r/"filenames":\["((?:[^"\\]|\\.)*bandit_native\.(?:so|dll|dylib))"/
+
+    case Regex.run(name, output) do
+      [_match, path] -> String.replace(path, "\\\\", "\\")
+      nil -> Mix.raise("cargo built no library that the VM could load. It said:\n\n#{output}")
+    end
+  end
+
+  # By renaming, as a library that is in use must not be written to. Where a module is loaded that
+  # found an older one (`recompile` in IEx), the next call loads it anew.
+  defp install(path) do
+    File.mkdir_p!(Path.dirname(library()))
+    new = library() <> ".new"
+    File.cp!(path, new)
+    File.rename!(new, library())
+    :code.purge(BanditNative.NIF)
+    :code.delete(BanditNative.NIF)
+  end
+
+  defp library do
+    extension = if match?({:win32, _name}, :os.type()), do: ".dll", else: ".so"
+    Path.join([Mix.Project.app_path(), "priv", "native", "bandit_native" <> extension])
+  end
+
+  defp manifest, do: Path.join(Mix.Project.manifest_path(), "compile.bandit_native")
+end

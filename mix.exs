@@ -1,0 +1,65 @@
+defmodule BanditNative.MixProject do
+  use Mix.Project
+
+  # The same as in Cargo.toml: the library refuses to load into Elixir code of another version.
+  @version "0.1.0"
+
+  def project do
+    [
+      app: :bandit_native,
+      version: @version,
+      elixir: "~> 1.14",
+      # The native library comes last: its compiler is a part of this project.
+      compilers: Mix.compilers() ++ [:bandit_native],
+      elixirc_paths: elixirc_paths(Mix.env()),
+      start_permanent: Mix.env() == :prod,
+      deps: deps(),
+      name: "BanditNative",
+      description: "Native WebSocket masking and UTF-8 validation for the Bandit web server",
+      package: package(),
+      docs: [main: "readme", extras: ["README.md", "CHANGELOG.md"]]
+    ]
+  end
+
+  def application do
+    [extra_applications: [:logger], mod: {BanditNative.Application, []}]
+  end
+
+  defp elixirc_paths(:test), do: ["lib", "test/support"]
+  defp elixirc_paths(_env), do: ["lib"]
+
+  # Nothing is needed to build or to run. Bandit is optional: named here, so that Mix compiles it
+  # first and checks its version. The others are for those who work on this package.
+  #
+  # Where Hex is not installed, none can be had. BANDIT_NATIVE_DEPS_DIR=DIR takes whatever packages
+  # are in DIR (DIR/bandit, DIR/plug, ...) instead, to test with versions that are not released.
+  defp deps do
+    cond do
+      dir = System.get_env("BANDIT_NATIVE_DEPS_DIR") ->
+        for mix_exs <- Path.wildcard(Path.join(Path.expand(dir), "*/{mix.exs,rebar.config}")) do
+          path = Path.dirname(mix_exs)
+          {String.to_atom(Path.basename(path)), path: path, override: true}
+        end
+
+      Code.ensure_loaded?(Hex) ->
+        [
+          {:bandit, "~> 1.6", optional: true},
+          {:benchee, "~> 1.3", only: :dev, runtime: false},
+          {:ex_doc, "~> 0.34", only: :dev, runtime: false}
+        ]
+
+      true ->
+        []
+    end
+  end
+
+  defp package do
+    [
+      licenses: ["MIT"],
+      links: %{"RFC 6455" => "https://www.rfc-editor.org/rfc/rfc6455"},
+      files:
+        ~w(lib native/*/src native/*/Cargo.toml Cargo.toml Cargo.lock .cargo mix.exs .formatter.exs) ++
+          ~w(test/fixtures/frames/*.gz test/fixtures/frames/manifest.tsv README.md CHANGELOG.md LICENSE)
+    ]
+  end
+end
