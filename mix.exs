@@ -36,9 +36,8 @@ defmodule BanditNative.MixProject do
   defp deps do
     cond do
       dir = System.get_env("BANDIT_NATIVE_DEPS_DIR") ->
-        for mix_exs <- Path.wildcard(Path.join(Path.expand(dir), "*/{mix.exs,rebar.config}")) do
-          path = Path.dirname(mix_exs)
-          {String.to_atom(Path.basename(path)), path: path, override: true}
+        for package <- File.ls!(dir) do
+          {String.to_atom(package), path: Path.expand(package, dir), override: true}
         end
 
       Code.ensure_loaded?(Hex) ->

@@ -64,24 +64,14 @@ defmodule BanditNative do
   @doc since: "0.1.0"
   @spec info() :: info()
   def info do
-    case NIF.native_info() do
-      {:error, reason} ->
-        %{
-          native: false,
-          reason: reason,
-          tiers: %{ws_mask: :elixir, utf8_validate: :elixir},
-          cpu_tiers: [],
-          version: NIF.version()
-        }
+    info = NIF.native_info()
 
-      native ->
-        %{
-          native: true,
-          reason: nil,
-          tiers: Map.take(native, [:ws_mask, :utf8_validate]),
-          cpu_tiers: native.cpu_tiers,
-          version: native.version
-        }
-    end
+    %{
+      native: info.reason == nil,
+      reason: info.reason,
+      tiers: Map.take(info, [:ws_mask, :utf8_validate]),
+      cpu_tiers: info.cpu_tiers,
+      version: info.version
+    }
   end
 end

@@ -15,12 +15,19 @@ defmodule BanditNative.NIF do
 
   def ws_mask(payload, mask), do: Fallback.ws_mask(payload, mask)
   def utf8_validate(binary), do: Fallback.utf8_validate(binary)
-  def native_info, do: {:error, :persistent_term.get(__MODULE__, "it is not loaded")}
 
-  # :error for what is no tier. The fallback has none.
-  def set_max_tier(_tier), do: :ok
+  def native_info do
+    %{
+      reason: :persistent_term.get(__MODULE__, "it is not loaded"),
+      ws_mask: :elixir,
+      utf8_validate: :elixir,
+      cpu_tiers: [],
+      version: @version
+    }
+  end
 
-  def version, do: @version
+  # :error for what is no tier. The fallback knows none, and takes any name.
+  def set_max_tier(tier), do: if(is_atom(tier), do: :ok, else: :error)
 
   # Never fails: a module whose on_load function fails can't be used at all, and where modules are
   # loaded at boot, as in a release, the node does not start. A server that is slower beats one that
@@ -38,9 +45,8 @@ defmodule BanditNative.NIF do
   end
 
   def warn_unless_warned do
-    with {:error, reason} <- native_info(),
-         false <- :persistent_term.get({__MODULE__, :warned}, false),
-         do: warn(reason)
+    %{reason: reason} = native_info()
+    if reason && !:persistent_term.get({__MODULE__, :warned}, false), do: warn(reason)
   end
 
   defp warn(reason) do

@@ -24,7 +24,7 @@ struct LoadInfo<'a> {
     /// The version of the Elixir code.
     version: &'a str,
     /// The tier to stay at or below, or `nil`.
-    max_tier: Atom,
+    max_tier: Term<'a>,
     /// See [`hot::SLICE_BYTES`]; `nil` leaves it as it is.
     slice_bytes: Option<usize>,
 }
@@ -46,19 +46,15 @@ fn kernels() -> &'static Kernels {
 }
 
 /// Uses the best tier that is not above the one that `max_tier` names; with `nil`, the best there
-/// is. `false` where there is no tier of that name: then nothing is changed.
+/// is. `false` where that is no tier: then nothing is changed.
 ///
 /// Calls that are under way finish with the kernels that they have, or go on with the new ones: the
 /// results are the same.
-fn choose_kernels(env: Env, max_tier: Atom) -> bool {
-    let tier = if max_tier == atom::nil() {
-        Some(Tier::best())
-    } else {
-        let name = max_tier.to_term(env).atom_to_string();
-        name.ok()
-            .as_deref()
-            .and_then(Tier::from_name)
-            .map(Tier::best_up_to)
+fn choose_kernels(max_tier: Term) -> bool {
+    let tier = match max_tier.atom_to_string().as_deref() {
+        Ok("nil") => Some(Tier::best()),
+        Ok(name) => Tier::from_name(name).map(Tier::best_up_to),
+        Err(_no_atom) => None,
     };
     if let Some(tier) = tier {
         KERNELS.store(
@@ -74,16 +70,16 @@ fn load(env: Env, load_info: Term) -> Result<(), Refusal> {
     if info.version != env!("CARGO_PKG_VERSION") {
         return Err(Refusal::OtherVersion);
     }
-    if !choose_kernels(env, info.max_tier) {
+    if !choose_kernels(info.max_tier) {
         // The application says so when it starts.
-        choose_kernels(env, atom::nil());
+        choose_kernels(atom::nil().to_term(env));
     }
     hot::load(env, info.slice_bytes).map_err(|()| Refusal::BadLoadInfo)
 }
 
 #[rustler::nif]
-fn set_max_tier(env: Env, max_tier: Atom) -> Atom {
-    if choose_kernels(env, max_tier) {
+fn set_max_tier(max_tier: Term) -> Atom {
+    if choose_kernels(max_tier) {
         atom::ok()
     } else {
         atom::error()
@@ -94,6 +90,8 @@ fn set_max_tier(env: Env, max_tier: Atom) -> Atom {
 #[derive(NifMap)]
 #[rustler(encode)]
 struct NativeInfo {
+    /// Why the library is not in use: always `nil`.
+    reason: Atom,
     version: &'static str,
     ws_mask: Atom,
     utf8_validate: Atom,
@@ -105,6 +103,7 @@ fn native_info(env: Env) -> NifResult<NativeInfo> {
     let tier = Atom::from_str(env, kernels().tier().name())?;
     let supported = Tier::ALL.into_iter().filter(|tier| tier.is_supported());
     Ok(NativeInfo {
+        reason: atom::nil(),
         version: env!("CARGO_PKG_VERSION"),
         ws_mask: tier,
         utf8_validate: tier,
