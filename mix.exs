@@ -22,7 +22,7 @@ defmodule BanditNative.MixProject do
   end
 
   def application do
-    [extra_applications: [:logger], mod: {BanditNative.Application, []}]
+    [extra_applications: [:crypto, :logger], mod: {BanditNative.Application, []}]
   end
 
   defp elixirc_paths(:test), do: ["lib", "test/support"]

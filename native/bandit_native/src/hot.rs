@@ -42,8 +42,11 @@ use crate::kernels;
 
 /// Bytes that are worked on before the scheduler is asked. 128 KiB take 5 to 15 µs, so that asking
 /// (some 10 ns) costs nothing that could be measured, and 1 % of a time slice, the least that can
-/// be charged, is what they cost. Tests make it small, so that small payloads are sliced too.
-static SLICE_BYTES: AtomicUsize = AtomicUsize::new(128 * 1024);
+/// be charged, is what they cost.
+const DEFAULT_SLICE_BYTES: usize = 128 * 1024;
+
+/// [`DEFAULT_SLICE_BYTES`]; or, for tests, so few that small payloads are sliced too.
+static SLICE_BYTES: AtomicUsize = AtomicUsize::new(DEFAULT_SLICE_BYTES);
 
 /// What a slice costs its process, in percent of a time slice (4,000 reductions, about 1 ms).
 const SLICE_PERCENT: c_int = 1;
@@ -53,10 +56,9 @@ static MASKED: AtomicPtr<ErlNifResourceType> = AtomicPtr::new(ptr::null_mut());
 
 /// Prepares what this module needs of the VM, in the library's `load` or `upgrade` callback.
 pub fn load(env: Env, slice_bytes: Option<usize>) -> Result<(), ()> {
-    if let Some(bytes) = slice_bytes {
-        // A slice of text ends where a character does: it must have room for the longest.
-        SLICE_BYTES.store(bytes.max(4), Ordering::Relaxed);
-    }
+    // A slice of text ends where a character does: it must have room for the longest.
+    let slice_bytes = slice_bytes.unwrap_or(DEFAULT_SLICE_BYTES).max(4);
+    SLICE_BYTES.store(slice_bytes, Ordering::Relaxed);
     // Where an older instance of the module made the type, this one takes it over, with the
     // results that are unfinished; else it is new.
     let mut flags_tried = ErlNifResourceFlags::ERL_NIF_RT_CREATE;

@@ -25,7 +25,7 @@ struct LoadInfo<'a> {
     version: &'a str,
     /// The tier to stay at or below, or `nil`.
     max_tier: Term<'a>,
-    /// See [`hot::SLICE_BYTES`]; `nil` leaves it as it is.
+    /// For tests, see `hot`; or `nil`.
     slice_bytes: Option<usize>,
 }
 
