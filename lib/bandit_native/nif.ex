@@ -131,7 +131,7 @@ defmodule BanditNative.NIF do
   end
 
   defp explain(text, path) do
-    if text =~ "load-call unsuccessful (2)" do
+    if text =~ "call unsuccessful (2)" do
       "#{path} is of another version than this code, #{@version}. #{@rebuild}"
     else
       "#{text} A library must be whole, and built on a system like the one that it is to run on: " <>

@@ -34,12 +34,17 @@ defmodule Mix.Tasks.BanditNative do
     failed? = Enum.any?([server_check | checks], &match?({_name, _cases, [_ | _]}, &1))
     say("\nSelf-test: #{if failed?, do: "FAILED", else: "passed"}")
 
-    unless failed?, do: measure()
-
     cond do
-      failed? -> exit({:shutdown, 1})
-      not info.native -> not_in_use(info)
-      true -> say("\nThe native library is in use and works.")
+      failed? ->
+        exit({:shutdown, 1})
+
+      info.native ->
+        measure()
+        say("\nThe native library is in use and works.")
+
+      true ->
+        say("\nThe native library is NOT in use: #{info.reason}")
+        exit({:shutdown, 1})
     end
   end
 
@@ -63,11 +68,6 @@ defmodule Mix.Tasks.BanditNative do
   defp report_check({name, cases, failures}) do
     say("  FAILED  #{name}: #{length(failures)} of #{cases}, the first of them:")
     for failure <- Enum.take(failures, 3), do: say("            #{failure}")
-  end
-
-  defp not_in_use(info) do
-    say("\nThe native library is NOT in use: #{info.reason}")
-    exit({:shutdown, 1})
   end
 
   defp say(text), do: Mix.shell().info(text)
@@ -146,10 +146,10 @@ defmodule Mix.Tasks.BanditNative do
         \r
         """)
 
+      {:ok, "HTTP/1.1 101 " <> _headers} = :gen_tcp.recv(socket, 0, 10_000)
       sender = Task.async(fn -> :gen_tcp.send(socket, stream) end)
-      answer = receive_all(socket, [])
+      frames = receive_all(socket, [])
       :ok = Task.await(sender)
-      [_handshake, frames] = :binary.split(answer, "\r\n\r\n")
 
       for {opcode, payload} <- server_frames(frames),
           opcode in [1, 2],

@@ -1,0 +1,158 @@
+defmodule BanditNative.NIFTest do
+  # Changes what is loaded in this VM, so that no other test may run beside it.
+  use ExUnit.Case, async: false
+
+  alias BanditNative.{Naive, NIF, SelfTest}
+
+  setup do
+    on_exit(fn ->
+      Application.delete_env(:bandit_native, :slice_bytes)
+      reload()
+      assert BanditNative.info().native
+    end)
+  end
+
+  defp reload do
+    :code.purge(NIF)
+    {:module, NIF} = :code.load_file(NIF)
+  end
+
+  defp reload_with_slices_of(bytes) do
+    Application.put_env(:bandit_native, :slice_bytes, bytes)
+    reload()
+  end
+
+  test "every tier of this CPU passes the self-test" do
+    for tier <- BanditNative.info().cpu_tiers do
+      assert NIF.set_max_tier(tier) == :ok
+      assert BanditNative.info().tiers == %{ws_mask: tier, utf8_validate: tier}
+
+      for {name, _, failures} <- SelfTest.run(NIF, Naive),
+          do: assert({name, failures} == {name, []})
+    end
+
+    assert NIF.set_max_tier(:sse99) == :error
+    assert NIF.set_max_tier("avx2") == :error
+    assert NIF.set_max_tier(nil) == :ok
+  end
+
+  test "calls that yield give the same results, with the garbage collected between slices" do
+    for slice_bytes <- [1, 5, 64] do
+      reload_with_slices_of(slice_bytes)
+      parent = self()
+
+      {caller, monitor} =
+        spawn_monitor(fn ->
+          failures = for {_, _, [_ | _] = failures} <- SelfTest.run(NIF, Naive), do: failures
+          send(parent, {:failures, failures})
+        end)
+
+      collect_while_alive(caller, monitor)
+      assert_received {:failures, []}
+    end
+  end
+
+  defp collect_while_alive(caller, monitor) do
+    :erlang.garbage_collect(caller)
+
+    receive do
+      {:DOWN, ^monitor, :process, ^caller, reason} -> assert reason == :normal
+    after
+      1 -> collect_while_alive(caller, monitor)
+    end
+  end
+
+  test "a large call costs its process reductions, a small one none that count" do
+    cost = fn function ->
+      {:reductions, before} = Process.info(self(), :reductions)
+      function.()
+      {:reductions, afterwards} = Process.info(self(), :reductions)
+      afterwards - before
+    end
+
+    payload = SelfTest.bytes(16_000_000)
+    text = :binary.copy("a", 16_000_000)
+    assert cost.(fn -> NIF.ws_mask(binary_part(payload, 0, 16_384), 1) end) < 40
+    # 1 % of 4,000 reductions for each 128 KiB.
+    assert_in_delta cost.(fn -> NIF.ws_mask(payload, 1) end), 122 * 40, 1000
+    assert_in_delta cost.(fn -> NIF.utf8_validate(text) end), 122 * 40, 1000
+  end
+
+  test "callers that are killed between slices leave nothing behind" do
+    reload_with_slices_of(1024)
+    payload = SelfTest.bytes(8_000_000)
+    :erlang.garbage_collect()
+    before = :erlang.memory(:binary)
+
+    for i <- 1..200 do
+      {caller, monitor} = spawn_monitor(fn -> NIF.ws_mask(payload, i) end)
+      if rem(i, 3) == 0, do: Process.sleep(1)
+      for _ <- 1..rem(i * 37, 200), do: :erlang.yield()
+      Process.exit(caller, :kill)
+      assert_receive {:DOWN, ^monitor, :process, ^caller, _reason}
+    end
+
+    :erlang.garbage_collect()
+    assert_eventually(fn -> :erlang.memory(:binary) - before < 1_000_000 end)
+  end
+
+  defp assert_eventually(condition, tries \\ 50) do
+    unless condition.() do
+      assert tries > 0
+      Process.sleep(20)
+      assert_eventually(condition, tries - 1)
+    end
+  end
+
+  test "the library is loaded over itself while calls run, and stays native" do
+    payload = SelfTest.bytes(1_000_000)
+    expected = NIF.ws_mask(payload, 0x37FA213D)
+
+    callers =
+      for size <- [0, 125, 65_536, 1_000_000] do
+        payload = binary_part(payload, 0, size)
+        expected = binary_part(expected, 0, size)
+        Task.async(fn -> call_until_told(payload, expected, 0) end)
+      end
+
+    for _ <- 1..40 do
+      # Waits for those who are in the old code, as a release handler does.
+      assert_eventually(fn -> :code.soft_purge(NIF) end)
+      assert {:module, NIF} = :code.load_file(NIF)
+      assert BanditNative.info().native
+    end
+
+    for caller <- callers, do: send(caller.pid, :stop)
+    for calls <- Task.await_many(callers, 30_000), do: assert(calls > 100)
+  end
+
+  defp call_until_told(payload, expected, calls) do
+    receive do
+      :stop -> calls
+    after
+      0 ->
+        assert NIF.ws_mask(payload, 0x37FA213D) == expected
+        assert NIF.utf8_validate("é")
+        call_until_told(payload, expected, calls + 1)
+    end
+  end
+
+  test "many callers at once get what each asked for" do
+    reload_with_slices_of(4096)
+
+    1..200
+    |> Task.async_stream(
+      fn i ->
+        payload = SelfTest.bytes(20_000 + 997 * i)
+        assert NIF.ws_mask(NIF.ws_mask(payload, i), i) == payload
+        assert NIF.ws_mask(payload, i) == BanditNative.Fallback.ws_mask(payload, i)
+        text = :binary.copy("aé€😀", 2000 + i)
+        assert NIF.utf8_validate(text)
+        refute NIF.utf8_validate(text <> <<0xE2>>)
+      end,
+      max_concurrency: 50,
+      timeout: 60_000
+    )
+    |> Stream.run()
+  end
+end

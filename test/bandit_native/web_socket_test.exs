@@ -1,0 +1,183 @@
+defmodule BanditNative.WebSocketTest do
+  # The contract, for the native functions and for the fallback alike.
+  use ExUnit.Case, async: true
+
+  import Bitwise
+
+  alias BanditNative.{Naive, SelfTest}
+
+  for {name, module} <- [native: BanditNative.WebSocket, fallback: BanditNative.Fallback] do
+    describe "#{name}:" do
+      @describetag functions: module
+
+      test "the self-test of mix bandit_native passes", %{functions: module} do
+        checks = SelfTest.run(module, Naive)
+        assert for({name, _cases, [_ | _] = failures} <- checks, do: {name, failures}) == []
+        assert Enum.all?(checks, fn {_name, cases, _failures} -> cases > 0 end)
+        assert SelfTest.clients() == ["tungstenite", "websockets", "ws"]
+      end
+
+      test "ws_mask/2 gives what RFC 6455 says at sizes around every limit", %{functions: module} do
+        for size <- [
+              255,
+              256,
+              257,
+              511,
+              512,
+              513,
+              1000,
+              65_535,
+              65_536,
+              131_071,
+              131_072,
+              131_073
+            ] do
+          payload = binary_part(SelfTest.bytes(size + 6), 6, size)
+          assert module.ws_mask(payload, 0x37FA213D) == Naive.ws_mask(payload, 0x37FA213D)
+        end
+      end
+
+      test "ws_mask/2 twice gives the payload back, also when it takes many slices", context do
+        %{functions: module} = context
+
+        for size <- [0, 1, 125, 8_000_000] do
+          payload = SelfTest.bytes(size)
+          masked = module.ws_mask(payload, 0xDEADBEEF)
+          assert size == 0 or masked != payload
+          assert module.ws_mask(masked, 0xDEADBEEF) == payload
+        end
+      end
+
+      test "ws_mask/2 gives a binary that refers to no more memory than its own", %{
+        functions: module
+      } do
+        for size <- [0, 1, 8, 63, 64, 65, 100, 125, 126, 1000, 65_536, 300_001],
+            mask <- [0, 0x37FA213D] do
+          payload = binary_part(SelfTest.bytes(size + 1000), 6, size)
+          assert :binary.referenced_byte_size(module.ws_mask(payload, mask)) == size
+        end
+      end
+
+      test "ws_mask/2 leaves the payload and what is beside it as they are", %{functions: module} do
+        parent = SelfTest.bytes(200)
+        copy = :binary.copy(parent)
+        assert byte_size(module.ws_mask(binary_part(parent, 10, 33), 0xFFFFFFFF)) == 33
+        assert byte_size(module.ws_mask(binary_part(parent, 43, 33), 0xFFFFFFFF)) == 33
+        assert parent == copy
+      end
+
+      test "ws_mask/2 takes payloads that begin within a byte", %{functions: module} do
+        for size <- [1, 32, 65, 125, 1000, 300_001], bits <- 1..7 do
+          payload = SelfTest.bytes(size)
+
+          <<_::size(bits), shifted::binary-size(size), _::bitstring>> =
+            <<0::size(bits), payload::binary, 0>>
+
+          assert module.ws_mask(shifted, 0x37FA213D) == module.ws_mask(payload, 0x37FA213D)
+        end
+      end
+
+      test "utf8_validate/1 takes texts that begin within a byte", %{functions: module} do
+        for text <- ["κόσμε", :binary.copy("日本語", 50_000)], bits <- 1..7 do
+          size = byte_size(text)
+          cut = size - 1
+          packed = <<0::size(bits), text::binary, 0>>
+          <<_::size(bits), shifted::binary-size(size), _::bitstring>> = packed
+          assert module.utf8_validate(shifted)
+          <<_::size(bits), shifted::binary-size(cut), _::bitstring>> = packed
+          refute module.utf8_validate(shifted)
+        end
+      end
+
+      test "utf8_validate/1 finds a fault in any slice of a large text", %{functions: module} do
+        text = :binary.copy("aé€😀", 60_000)
+        assert module.utf8_validate(text)
+
+        for at <- [0, 1, 131_071, 131_072, 131_073, 262_144, 400_000, byte_size(text) - 1] do
+          <<head::binary-size(at), byte, tail::binary>> = text
+          spoilt = <<head::binary, bxor(byte, 0x80), tail::binary>>
+          assert module.utf8_validate(spoilt) == Naive.utf8_validate(spoilt)
+        end
+      end
+
+      test "utf8_validate/1 says what String.valid?/1 says of arbitrary bytes", %{
+        functions: module
+      } do
+        :rand.seed(:exsss, {1, 2, 3})
+
+        for _ <- 1..2000 do
+          size = :rand.uniform(40)
+          # Mostly bytes that occur in multi-byte characters.
+          bytes =
+            for _ <- 1..size,
+                into: <<>>,
+                do: <<Enum.random([0x41, 0xC3, 0xE2, 0xED, 0xF0, 0xF4, Enum.random(0x80..0xBF)])>>
+
+          assert module.utf8_validate(bytes) == String.valid?(bytes)
+        end
+      end
+
+      @payloads_that_are_none [
+        <<1::3>>,
+        <<1, 2, 1::1>>,
+        ["Hello"],
+        [72, 101],
+        [],
+        :hello,
+        nil,
+        1,
+        1.0,
+        {"a"},
+        %{},
+        self()
+      ]
+
+      test "ws_mask/2 raises ArgumentError for a payload that is no binary", %{functions: module} do
+        for payload <- @payloads_that_are_none do
+          assert_raise ArgumentError, fn -> module.ws_mask(payload, 0x37FA213D) end
+        end
+      end
+
+      test "ws_mask/2 raises ArgumentError for a mask of more than 32 bits", %{functions: module} do
+        masks = [
+          -1,
+          0x100000000,
+          0x37FA213D37,
+          1 <<< 64,
+          -(1 <<< 64),
+          1.0,
+          nil,
+          <<1, 2, 3, 4>>,
+          "1",
+          :a,
+          [1],
+          make_ref()
+        ]
+
+        for mask <- masks, payload <- ["Hello", "", SelfTest.bytes(300_000)] do
+          assert_raise ArgumentError, fn -> module.ws_mask(payload, mask) end
+        end
+      end
+
+      test "utf8_validate/1 raises ArgumentError for what is no binary", %{functions: module} do
+        for text <- @payloads_that_are_none do
+          assert_raise ArgumentError, fn -> module.utf8_validate(text) end
+        end
+      end
+    end
+  end
+
+  test "a result that is kept does not keep its packet" do
+    before = :erlang.memory(:binary)
+
+    kept =
+      for _ <- 1..100 do
+        packet = SelfTest.bytes(1_000_000)
+        BanditNative.WebSocket.ws_mask(binary_part(packet, 6, 125), 1)
+      end
+
+    :erlang.garbage_collect()
+    assert :erlang.memory(:binary) - before < 10_000_000
+    assert length(kept) == 100
+  end
+end
