@@ -102,7 +102,7 @@ defmodule BanditNative.SelfTest do
 
   defp cut_cases do
     for size <- [1, 2, 3, 4, 7, 16, 33, 65, 125, 130, 300], cut <- 0..size do
-      <<head::binary-size(cut), tail::binary>> = bytes(size)
+      {head, tail} = :erlang.split_binary(bytes(size), cut)
       {head, tail, 0x37FA213D}
     end
   end
@@ -210,7 +210,7 @@ defmodule BanditNative.SelfTest do
   defp frames(<<>>), do: []
 
   defp frames(opcode, mask, size, rest) do
-    <<payload::binary-size(size), rest::binary>> = rest
+    {payload, rest} = :erlang.split_binary(rest, size)
     [%{opcode: opcode, mask: mask, payload: payload} | frames(rest)]
   end
 end

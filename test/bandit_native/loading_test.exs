@@ -24,7 +24,8 @@ defmodule BanditNative.LoadingTest do
   """
 
   defp run(app, options \\ [], script \\ @report) do
-    arguments = ["-pa", Path.join(app, "ebin")] ++ options ++ ["-e", script]
+    ebins = [Path.join(app, "ebin") | dependencies()]
+    arguments = Enum.flat_map(ebins, &["-pa", &1]) ++ options ++ ["-e", script]
     {output, status} = System.cmd("elixir", arguments, stderr_to_stdout: true)
     assert status == 0, output
     [_match, term] = Regex.run(~r/info: ([0-9A-F]+)/, output) || flunk(output)
@@ -32,6 +33,13 @@ defmodule BanditNative.LoadingTest do
     assert masked == <<0x7F, 0x9F, 0x4D, 0x51, 0x58>>
     assert valid
     {info, Regex.scan(~r/\[warn.*/, output) |> List.flatten()}
+  end
+
+  defp dependencies do
+    Mix.Project.build_path()
+    |> Path.join("lib/*/ebin")
+    |> Path.wildcard()
+    |> List.delete(Application.app_dir(:bandit_native, "ebin"))
   end
 
   defp assert_fallback({info, warnings}, reason) do
@@ -93,13 +101,12 @@ defmodule BanditNative.LoadingTest do
         ~s("0.0.9")
       )
 
-    script = """
-    [{module, beam}] = Code.compile_string(#{inspect(source, printable_limit: :infinity)})
-    {:module, _} = :code.load_binary(module, 'nif.ex', beam)
-    #{@report}
-    """
+    file = Path.join(app, "nif.ex")
+    File.write!(file, source)
 
-    assert_fallback(run(app, [], script), "another version than this code, 0.0.9")
+    ebin = Path.join(app, "ebin")
+    {_output, 0} = System.cmd("elixirc", ["-pa", ebin, "-o", ebin, file], stderr_to_stdout: true)
+    assert_fallback(run(app), "another version than this code, 0.0.9")
   end
 
   test "max_tier is the most that is used", %{app: app} do

@@ -63,19 +63,24 @@ defmodule BanditNative.NIFTest do
   end
 
   test "a large call costs its process reductions, a small one none that count" do
+    # The least of five: to collect garbage costs reductions too.
     cost = fn function ->
-      {:reductions, before} = Process.info(self(), :reductions)
-      function.()
-      {:reductions, afterwards} = Process.info(self(), :reductions)
-      afterwards - before
+      Enum.min(
+        for _ <- 1..5 do
+          {:reductions, before} = Process.info(self(), :reductions)
+          function.()
+          {:reductions, afterwards} = Process.info(self(), :reductions)
+          afterwards - before
+        end
+      )
     end
 
     payload = SelfTest.bytes(16_000_000)
     text = :binary.copy("a", 16_000_000)
     assert cost.(fn -> NIF.ws_mask(binary_part(payload, 0, 16_384), 1) end) < 40
     # 1 % of 4,000 reductions for each 128 KiB.
-    assert_in_delta cost.(fn -> NIF.ws_mask(payload, 1) end), 122 * 40, 1000
-    assert_in_delta cost.(fn -> NIF.utf8_validate(text) end), 122 * 40, 1000
+    assert_in_delta cost.(fn -> NIF.ws_mask(payload, 1) end), 122 * 40, 100
+    assert_in_delta cost.(fn -> NIF.utf8_validate(text) end), 122 * 40, 100
   end
 
   test "callers that are killed between slices leave nothing behind" do
@@ -87,7 +92,7 @@ defmodule BanditNative.NIFTest do
     for i <- 1..200 do
       {caller, monitor} = spawn_monitor(fn -> NIF.ws_mask(payload, i) end)
       if rem(i, 3) == 0, do: Process.sleep(1)
-      for _ <- 1..rem(i * 37, 200), do: :erlang.yield()
+      for _ <- 1..rem(i * 37, 200)//1, do: :erlang.yield()
       Process.exit(caller, :kill)
       assert_receive {:DOWN, ^monitor, :process, ^caller, _reason}
     end
