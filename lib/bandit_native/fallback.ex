@@ -40,6 +40,12 @@ defmodule BanditNative.Fallback do
   defp mask_words(<<word::8>>, mask, masked), do: <<masked::binary, bxor(word, mask >>> 24)::8>>
   defp mask_words(<<>>, _mask, masked), do: masked
 
+  def ws_mask_batch([{payload, mask} | frames]),
+    do: [ws_mask(payload, mask) | ws_mask_batch(frames)]
+
+  def ws_mask_batch([]), do: []
+  def ws_mask_batch(term), do: :erlang.error(:badarg, [term])
+
   def utf8_validate(binary) when is_binary(binary), do: String.valid?(binary)
   def utf8_validate(term), do: :erlang.error(:badarg, [term])
 end

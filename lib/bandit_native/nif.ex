@@ -14,6 +14,7 @@ defmodule BanditNative.NIF do
   @version Mix.Project.config()[:version]
 
   def ws_mask(payload, mask), do: Fallback.ws_mask(payload, mask)
+  def ws_mask_batch(frames), do: Fallback.ws_mask_batch(frames)
   def utf8_validate(binary), do: Fallback.utf8_validate(binary)
 
   def native_info do

@@ -35,6 +35,37 @@ defmodule BanditNative.WebSocket do
   defdelegate ws_mask(payload, mask), to: NIF
 
   @doc """
+  Masks or unmasks the payloads of several frames in one call.
+
+  Takes a list of `{payload, mask}`, each as for `ws_mask/2`, and gives the list of results in the
+  same order. For small payloads that is several times cheaper than a call for each.
+
+      iex> BanditNative.WebSocket.ws_mask_batch([{"Hello", 0x37FA213D}, {"", 1}, {"abc", 0}])
+      [<<0x7F, 0x9F, 0x4D, 0x51, 0x58>>, "", "abc"]
+
+  Results of more than 64 bytes share memory: up to 256 of them, and up to 128 KiB together, are
+  parts of one binary, which is freed when none of them is used any longer. They keep nothing else.
+  To keep a small one for long, copy it with `:binary.copy/1`.
+
+  Raises `ArgumentError` if the argument is not a list of such tuples; then nothing is done.
+  """
+  @doc since: "0.1.0"
+  @spec ws_mask_batch([{payload :: binary(), mask :: 0..0xFFFFFFFF}]) :: [binary()]
+  def ws_mask_batch(frames) do
+    case NIF.ws_mask_batch(frames) do
+      :too_large -> ws_mask_in_halves(frames)
+      masked -> masked
+    end
+  end
+
+  defp ws_mask_in_halves([{payload, mask}]), do: [ws_mask(payload, mask)]
+
+  defp ws_mask_in_halves(frames) do
+    {head, tail} = Enum.split(frames, div(length(frames), 2))
+    ws_mask_batch(head) ++ ws_mask_batch(tail)
+  end
+
+  @doc """
   Tells whether a binary is well-formed UTF-8, as a text message must be
   ([RFC 6455 §8.1](https://www.rfc-editor.org/rfc/rfc6455#section-8.1)).
 

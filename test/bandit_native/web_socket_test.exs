@@ -4,9 +4,9 @@ defmodule BanditNative.WebSocketTest do
 
   import Bitwise
 
-  alias BanditNative.{Naive, SelfTest}
+  alias BanditNative.{Fallback, Naive, SelfTest, WebSocket}
 
-  for {name, module} <- [native: BanditNative.WebSocket, fallback: BanditNative.Fallback] do
+  for {name, module} <- [native: WebSocket, fallback: Fallback] do
     describe "#{name}:" do
       @describetag functions: module
 
@@ -160,13 +160,65 @@ defmodule BanditNative.WebSocketTest do
     end
   end
 
+  describe "ws_mask_batch/1" do
+    test "gives what ws_mask/2 gives for each frame, in order, for batches of all shapes" do
+      parent = SelfTest.bytes(400_000)
+
+      for count <- [0, 1, 2, 20, 255, 256, 257, 1000],
+          size <- [0, 1, 64, 65, 125, 1000, 20_000] do
+        frames = for i <- 1..count//1, do: {binary_part(parent, i, size + rem(i, 3)), i * 0x10001}
+        expected = for {payload, mask} <- frames, do: Fallback.ws_mask(payload, mask)
+        assert WebSocket.ws_mask_batch(frames) == expected
+        assert Fallback.ws_mask_batch(frames) == expected
+      end
+    end
+
+    test "takes frames that are too large for a batch among small ones" do
+      parent = SelfTest.bytes(2_000_000)
+      sizes = [10, 131_072, 131_073, 0, 2_000_000, 125, 125, 70_000, 70_000]
+      frames = for size <- sizes, do: {binary_part(parent, 0, size), size}
+      expected = for {payload, mask} <- frames, do: Fallback.ws_mask(payload, mask)
+      assert WebSocket.ws_mask_batch(frames) == expected
+    end
+
+    test "gives results that keep nothing but one another" do
+      parent = SelfTest.bytes(1_000_000)
+      frames = for i <- 1..100, do: {binary_part(parent, i, 125), i}
+      for masked <- WebSocket.ws_mask_batch(frames), do: assert(referenced(masked) == 12_500)
+      [masked] = WebSocket.ws_mask_batch([{binary_part(parent, 6, 125), 1}])
+      assert referenced(masked) == 125
+      [small | _] = WebSocket.ws_mask_batch([{"abc", 1} | frames])
+      assert referenced(small) in [3, 8 * 3]
+    end
+
+    test "raises ArgumentError for anything but a list of {payload, mask}" do
+      good = List.duplicate({SelfTest.bytes(125), 1}, 300)
+
+      bad =
+        for frame <-
+              [{"a", -1}, {"a", 0x100000000}, {"a", nil}, {<<1::3>>, 1}, {["a"], 1}] ++
+                [{"a", 1, 2}, {"a"}, {}, ["a", 1], "a", nil, 1],
+            do: [frame]
+
+      for frames <- bad ++ Enum.map(bad, &(good ++ &1)) ++ Enum.map(bad, &(&1 ++ good)),
+          do: assert_raise(ArgumentError, fn -> WebSocket.ws_mask_batch(frames) end)
+
+      for no_list <- [nil, "a", {"a", 1}, %{}, [{"a", 1} | :b], good ++ :b, [{"a", 1} | {"a", 1}]] do
+        assert_raise ArgumentError, fn -> WebSocket.ws_mask_batch(no_list) end
+        assert_raise ArgumentError, fn -> Fallback.ws_mask_batch(no_list) end
+      end
+    end
+
+    defp referenced(binary), do: :binary.referenced_byte_size(binary)
+  end
+
   test "a result that is kept does not keep its packet" do
     before = :erlang.memory(:binary)
 
     kept =
       for _ <- 1..100 do
         packet = SelfTest.bytes(1_000_000)
-        BanditNative.WebSocket.ws_mask(binary_part(packet, 6, 125), 1)
+        WebSocket.ws_mask(binary_part(packet, 6, 125), 1)
       end
 
     :erlang.garbage_collect()

@@ -33,7 +33,7 @@ use rustler::codegen_runtime::inventory;
 use rustler::sys::{
     self, ErlNifBinary, ErlNifEnv, ErlNifResourceFlags, ErlNifResourceType, ErlNifTerm,
 };
-use rustler::types::atom;
+use rustler::types::atom::{false_, true_};
 use rustler::{Env, Nif};
 
 use websocket_kernels::cut;
@@ -47,6 +47,11 @@ const DEFAULT_SLICE_BYTES: usize = 128 * 1024;
 
 /// [`DEFAULT_SLICE_BYTES`]; or, for tests, so few that small payloads are sliced too.
 static SLICE_BYTES: AtomicUsize = AtomicUsize::new(DEFAULT_SLICE_BYTES);
+
+/// See [`SLICE_BYTES`].
+pub fn slice_bytes() -> usize {
+    SLICE_BYTES.load(Ordering::Relaxed)
+}
 
 /// What a slice costs its process, in percent of a time slice (4,000 reductions, about 1 ms).
 const SLICE_PERCENT: c_int = 1;
@@ -110,7 +115,7 @@ unsafe extern "C" fn ws_mask(
         let (Some(payload), Some(key)) = (bytes(env, payload_term), key_of(env, key)) else {
             return bad_argument(env);
         };
-        let slice_bytes = SLICE_BYTES.load(Ordering::Relaxed);
+        let slice_bytes = slice_bytes();
         if payload.len() > slice_bytes {
             return ws_mask_in_slices(env, payload_term, payload, key);
         }
@@ -186,7 +191,7 @@ fn ws_mask_slices(
     masked_term: ErlNifTerm,
     masked: &mut Masked,
 ) -> ErlNifTerm {
-    let slice_bytes = SLICE_BYTES.load(Ordering::Relaxed);
+    let slice_bytes = slice_bytes();
     // SAFETY: the binary is ours, and `ws_mask_in_slices` made it as long as the payload.
     let out = unsafe {
         assert_eq!(masked.binary.size, payload.len());
@@ -224,7 +229,7 @@ unsafe extern "C" fn utf8_validate(
         let Some(text) = bytes(env, text_term) else {
             return bad_argument(env);
         };
-        let slice_bytes = SLICE_BYTES.load(Ordering::Relaxed);
+        let slice_bytes = slice_bytes();
         if text.len() > slice_bytes {
             let text_term = aligned(env, text_term, text);
             return utf8_validate_slices(env, text_term, text, 0);
@@ -261,7 +266,7 @@ fn utf8_validate_slices(
     text: &[u8],
     mut from: usize,
 ) -> ErlNifTerm {
-    let slice_bytes = SLICE_BYTES.load(Ordering::Relaxed);
+    let slice_bytes = slice_bytes();
     while from < text.len() {
         let to = cut(text, text.len().min(from + slice_bytes));
         if !kernels().is_utf8(&text[from..to]) {
@@ -284,30 +289,32 @@ fn utf8_validate_slices(
 
 /// Calls `body`, and raises `nif_panicked` where that panics: a panic that reached the VM would end
 /// it.
-fn catch(env: Env<'_>, body: impl FnOnce() -> ErlNifTerm) -> ErlNifTerm {
+pub fn catch(env: Env<'_>, body: impl FnOnce() -> ErlNifTerm) -> ErlNifTerm {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_panic| raise(env, c"nif_panicked"))
 }
 
 fn raise(env: Env<'_>, reason: &CStr) -> ErlNifTerm {
     // SAFETY: `env` is that of this call.
-    unsafe {
-        let reason = sys::enif_make_atom(env.as_c_arg(), reason.as_ptr());
-        sys::enif_raise_exception(env.as_c_arg(), reason)
-    }
+    unsafe { sys::enif_raise_exception(env.as_c_arg(), atom(env, reason)) }
 }
 
-fn bad_argument(env: Env<'_>) -> ErlNifTerm {
+pub fn atom(env: Env<'_>, name: &CStr) -> ErlNifTerm {
+    // SAFETY: `env` is that of this call.
+    unsafe { sys::enif_make_atom(env.as_c_arg(), name.as_ptr()) }
+}
+
+pub fn bad_argument(env: Env<'_>) -> ErlNifTerm {
     // SAFETY: `env` is that of this call.
     unsafe { sys::enif_make_badarg(env.as_c_arg()) }
 }
 
 fn boolean(value: bool) -> ErlNifTerm {
-    let atom = if value { atom::true_() } else { atom::false_() };
+    let atom = if value { true_() } else { false_() };
     atom.as_c_arg()
 }
 
 /// The bytes of a binary; `None` for every other term, bitstrings among them.
-fn bytes<'a>(env: Env<'a>, term: ErlNifTerm) -> Option<&'a [u8]> {
+pub fn bytes<'a>(env: Env<'a>, term: ErlNifTerm) -> Option<&'a [u8]> {
     let mut binary = MaybeUninit::uninit();
     // SAFETY: the term is of this call, whose bytes stay where they are until it returns: as long
     // as `env` lives. A null pointer, which no slice may have, is that of no bytes.
@@ -327,7 +334,7 @@ fn bytes<'a>(env: Env<'a>, term: ErlNifTerm) -> Option<&'a [u8]> {
 }
 
 /// A masking key, which is an integer of 32 bits without a sign; `None` for every other term.
-fn key_of(env: Env<'_>, term: ErlNifTerm) -> Option<u32> {
+pub fn key_of(env: Env<'_>, term: ErlNifTerm) -> Option<u32> {
     let mut key: c_uint = 0;
     // SAFETY: the term is of this call, and `key` can be written.
     let is_key = unsafe { sys::enif_get_uint(env.as_c_arg(), term, &raw mut key) != 0 };
@@ -335,7 +342,7 @@ fn key_of(env: Env<'_>, term: ErlNifTerm) -> Option<u32> {
 }
 
 /// A new binary of `len` bytes, which have no value yet.
-fn new_binary<'a>(env: Env<'a>, len: usize) -> (ErlNifTerm, &'a mut [MaybeUninit<u8>]) {
+pub fn new_binary<'a>(env: Env<'a>, len: usize) -> (ErlNifTerm, &'a mut [MaybeUninit<u8>]) {
     let mut term = MaybeUninit::uninit();
     // SAFETY: the bytes may be written until this call returns: as long as `env` lives. A null
     // pointer, which no slice may have, is that of no bytes.
@@ -368,7 +375,7 @@ fn aligned(env: Env<'_>, term: ErlNifTerm, bytes: &[u8]) -> ErlNifTerm {
 }
 
 /// Charges the process for a slice of work. Whether its time slice is spent.
-fn charge_for_a_slice(env: Env<'_>) -> bool {
+pub fn charge_for_a_slice(env: Env<'_>) -> bool {
     // SAFETY: `env` is that of this call.
     unsafe { sys::enif_consume_timeslice(env.as_c_arg(), SLICE_PERCENT) == 1 }
 }

@@ -4,6 +4,7 @@
 //! that are called for each frame are in [`hot`]. This file loads the library, and says what was
 //! loaded.
 
+mod batch;
 mod hot;
 
 use std::ffi::{c_int, c_void};
