@@ -319,9 +319,7 @@ pub fn bytes<'a>(env: Env<'a>, term: ErlNifTerm) -> Option<&'a [u8]> {
     // SAFETY: the term is of this call, whose bytes stay where they are until it returns: as long
     // as `env` lives. A null pointer, which no slice may have, is that of no bytes.
     unsafe {
-        if sys::enif_is_binary(env.as_c_arg(), term) == 0
-            || sys::enif_inspect_binary(env.as_c_arg(), term, binary.as_mut_ptr()) == 0
-        {
+        if sys::enif_inspect_binary(env.as_c_arg(), term, binary.as_mut_ptr()) == 0 {
             return None;
         }
         let ErlNifBinary { data, size, .. } = binary.assume_init();
