@@ -1,0 +1,312 @@
+//! Prints the ratios that the kernels are held to: validation against the fastest validator that
+//! needs no more than the same instruction sets, masking against fastwebsockets and against a copy.
+//!
+//! `cargo run --release` for all of them, or with names of tiers and `masking` behind `--` for some.
+//!
+//! A sample is a tenth of a millisecond of calls, or eight of them. The candidates take turns sample by
+//! sample, so that whatever else the machine does meets all of them, and it is the medians that
+//! are compared. The last column is the ratio of the minimums, to compare: where it is another,
+//! the machine was not quiet enough.
+
+use std::env;
+use std::hint::black_box;
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use benchmarks::inputs::{Buffer, PAYLOAD_SIZES, Results, TEXT_SIZES, TEXTS, payload};
+use benchmarks::peers::{self, SIMDUTF_VARIABLE, simdutf_implementation};
+use websocket_kernels::{Kernels, Tier};
+
+const ROUNDS: usize = 41;
+const SAMPLE: Duration = Duration::from_micros(100);
+/// What a row may take. The largest texts get fewer rounds for it, but [`MIN_ROUNDS`] at least.
+const ROW: Duration = Duration::from_millis(250);
+const MIN_ROUNDS: usize = 9;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    if let [flag, tier] = &arguments[..]
+        && flag == "--validators-of"
+    {
+        validation(Tier::from_name(tier).expect("a tier's name"));
+        return ExitCode::SUCCESS;
+    }
+
+    let is_wanted = |name: &str| arguments.is_empty() || arguments.iter().any(|it| it == name);
+    println!("{}", machine());
+    for tier in [Tier::Sse42, Tier::Avx2, Tier::Avx512, Tier::Neon] {
+        if is_wanted(tier.name()) {
+            println!("\n## UTF-8, {} tier\n", tier.name());
+            if !tier.is_supported() {
+                println!("not on this CPU");
+            } else if !validation_in_process_of_its_own(tier) {
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    if is_wanted("masking") {
+        masking();
+    }
+    ExitCode::SUCCESS
+}
+
+/// The C++ library chooses its implementation once.
+fn validation_in_process_of_its_own(tier: Tier) -> bool {
+    Command::new(env::current_exe().expect("this program's path"))
+        .args(["--validators-of", tier.name()])
+        .env(SIMDUTF_VARIABLE, simdutf_implementation(tier))
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// What a ratio is held to.
+fn validation_target(tier: Tier, text: &str, len: usize) -> Option<f64> {
+    let is_ascii = text == "ASCII";
+    match tier {
+        Tier::Avx512 if !is_ascii && (4 << 10..=1 << 20).contains(&len) => Some(1.40),
+        Tier::Avx512 => Some(1.10),
+        Tier::Avx2 if is_ascii => Some(1.00),
+        Tier::Avx2 if len < 512 => Some(1.50),
+        Tier::Avx2 => Some(1.25),
+        Tier::Sse42 if len <= 1 << 20 => Some(1.00),
+        _ => None,
+    }
+}
+
+/// A table of one tier's validation: GB/s of each validator, and how many times that of the
+/// fastest other one ours is.
+fn validation(tier: Tier) {
+    let validators = peers::validators(tier);
+    print!("| {:<8} | {:>8} |", "text", "bytes");
+    for (name, _) in &validators {
+        print!(" {name:>8} |");
+    }
+    println!(" ratio | target |      | minimums |");
+    println!(
+        "|---|--:|{}--:|--:|---|--:|",
+        "--:|".repeat(validators.len())
+    );
+
+    let mut tally = Tally::default();
+    for text in &TEXTS {
+        for len in TEXT_SIZES {
+            let mut text_in_place = Buffer::with_payload(&text.of_len(len));
+            let bytes = &text_in_place.all()[..len];
+            let candidates = validators.iter().map(|(_, is_utf8)| {
+                Box::new(move || assert!(is_utf8(black_box(bytes)))) as Box<dyn FnMut()>
+            });
+            let times = measure(candidates.collect());
+
+            print!("| {:<8} | {len:>8} |", text.name);
+            for time in &times {
+                print!(" {:>8.1} |", len as f64 / time.median);
+            }
+            let fastest = |of: fn(&Time) -> f64| times[1..].iter().map(of).fold(f64::MAX, f64::min);
+            tally.row(
+                fastest(|time| time.median) / times[0].median,
+                fastest(|time| time.minimum) / times[0].minimum,
+                validation_target(tier, text.name, len).map(Target::AtLeast),
+            );
+        }
+    }
+    tally.print();
+}
+
+/// A table for each tier's masking: GB/s, our throughput as a multiple of that of fastwebsockets,
+/// and our time as a multiple of a copy's.
+fn masking() {
+    for tier in Tier::ALL {
+        println!("\n## Masking, {} tier\n", tier.name());
+        if tier.is_supported() {
+            masking_of(tier);
+        } else {
+            println!("not on this CPU");
+        }
+    }
+}
+
+fn masking_of(tier: Tier) {
+    const KEY: u32 = 0x37FA213D;
+    let kernels = Kernels::of(tier);
+    println!(
+        "| against             |    bytes |   ours |  other | ratio | target |      | minimums |"
+    );
+    println!("|---|--:|--:|--:|--:|--:|---|--:|");
+    let mut tally = Tally::default();
+    let is_best = tier == Tier::best();
+    for len in PAYLOAD_SIZES {
+        let mut payload_in_place = Buffer::with_payload(&payload(len));
+        let bytes = &payload_in_place.all()[..len];
+        let [mut to_mask, mut to_copy, mut to_unmask] = [len; 3].map(Results::new);
+        let times = measure(vec![
+            Box::new(|| {
+                let out = black_box(to_mask.take());
+                peers::mask(kernels, black_box(bytes), black_box(KEY), out);
+                black_box(out);
+            }),
+            Box::new(|| {
+                let out = black_box(to_copy.take());
+                out.copy_from_slice(black_box(bytes));
+                black_box(out);
+            }),
+            Box::new(|| {
+                let out = black_box(to_unmask.take());
+                fastwebsockets::unmask(out, black_box(KEY.to_be_bytes()));
+                black_box(out);
+            }),
+        ]);
+        let [ours, copy, unmask] = &times[..] else {
+            unreachable!()
+        };
+        // The system's copy takes the widest vectors that the CPU has: only the best tier is
+        // held to it.
+        let rows = [
+            (
+                "fastwebsockets",
+                unmask,
+                unmask.median / ours.median,
+                unmask.minimum / ours.minimum,
+                (tier != Tier::Portable && len <= 64 << 10).then_some(Target::AtLeast(1.00)),
+            ),
+            (
+                "copy (ratio of time)",
+                copy,
+                ours.median / copy.median,
+                ours.minimum / copy.minimum,
+                is_best.then_some(Target::AtMost(1.05)),
+            ),
+        ];
+        for (name, other, of_medians, of_minimums, target) in rows {
+            print!(
+                "| {name:<20} | {len:>8} | {:>6.1} | {:>6.1} |",
+                len as f64 / ours.median,
+                len as f64 / other.median
+            );
+            tally.row(of_medians, of_minimums, target);
+        }
+    }
+    tally.print();
+}
+
+/// What a ratio is held to.
+#[derive(Clone, Copy)]
+enum Target {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+/// How many rows there are, and how many miss their target.
+#[derive(Default)]
+struct Tally {
+    held: usize,
+    missed: usize,
+}
+
+impl Tally {
+    /// Prints a row's last columns.
+    fn row(&mut self, ratio: f64, of_minimums: f64, target: Option<Target>) {
+        let (target, is_met) = match target {
+            Some(Target::AtLeast(target)) => (format!("≥ {target:.2}"), Some(ratio >= target)),
+            Some(Target::AtMost(target)) => (format!("≤ {target:.2}"), Some(ratio <= target)),
+            None => (String::from("-"), None),
+        };
+        let verdict = match is_met {
+            Some(true) => "pass",
+            Some(false) => "MISS",
+            None => "-",
+        };
+        self.held += usize::from(is_met.is_some());
+        self.missed += usize::from(is_met == Some(false));
+        println!(" {ratio:>5.2} | {target} | {verdict:<4} | {of_minimums:>8.2} |");
+    }
+
+    fn print(&self) {
+        println!("\n{} of {} targets met", self.held - self.missed, self.held);
+    }
+}
+
+/// Nanoseconds per call.
+struct Time {
+    median: f64,
+    minimum: f64,
+}
+
+/// Measures all candidates, sample by sample in turn.
+fn measure(mut candidates: Vec<Box<dyn FnMut() + '_>>) -> Vec<Time> {
+    let calls: Vec<usize> = candidates
+        .iter_mut()
+        .map(|it| calls_per_sample(it))
+        .collect();
+    let mut samples = vec![Vec::with_capacity(ROUNDS); candidates.len()];
+    let started = Instant::now();
+    for round in 0..ROUNDS {
+        if round >= MIN_ROUNDS && started.elapsed() > ROW {
+            break;
+        }
+        for (i, candidate) in candidates.iter_mut().enumerate() {
+            let time = time_of(candidate, calls[i]);
+            samples[i].push(time.as_nanos() as f64 / calls[i] as f64);
+        }
+    }
+    samples
+        .into_iter()
+        .map(|mut samples| {
+            samples.sort_by(f64::total_cmp);
+            Time {
+                median: samples[samples.len() / 2],
+                minimum: samples[0],
+            }
+        })
+        .collect()
+}
+
+/// How many calls take about as long as a sample. Makes as many: the caches and the branch
+/// predictor have then seen the input.
+fn calls_per_sample(candidate: &mut dyn FnMut()) -> usize {
+    // All places that results are taken from in turn.
+    let mut calls = 8;
+    while time_of(candidate, calls) < SAMPLE {
+        calls *= 2;
+    }
+    calls
+}
+
+fn time_of(candidate: &mut dyn FnMut(), calls: usize) -> Duration {
+    let started = Instant::now();
+    for _ in 0..calls {
+        candidate();
+    }
+    started.elapsed()
+}
+
+/// The CPU, the tiers, and the versions of what is compared.
+fn machine() -> String {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let cpu_field = |name: &str| {
+        cpu.lines()
+            .find_map(|line| line.strip_prefix(name)?.trim_start().strip_prefix(": "))
+            .unwrap_or("unknown")
+    };
+    let tiers = Tier::ALL.map(|tier| {
+        let no = if tier.is_supported() { "" } else { "no " };
+        format!("{no}{}", tier.name())
+    });
+    // What this crate was locked to.
+    let lock = include_str!("../Cargo.lock");
+    let versions = ["websocket_kernels", "fastwebsockets", "simdutf", "simdutf8"].map(|name| {
+        let entry = format!("name = \"{name}\"\nversion = \"");
+        let version = lock
+            .split(&entry)
+            .nth(1)
+            .and_then(|rest| rest.split('"').next());
+        format!("{name} {}", version.unwrap_or("unknown"))
+    });
+    format!(
+        "CPU: {} (family {}, model {})\ntiers: {}\nversions: {}",
+        cpu_field("model name"),
+        cpu_field("cpu family"),
+        cpu_field("model"),
+        tiers.join(", "),
+        versions.join(", "),
+    )
+}
