@@ -205,10 +205,13 @@ impl Results {
     /// Places for results of `len` bytes.
     pub fn new(len: usize) -> Self {
         // Short ones don't share bytes: a program does not mask what it has only just written.
+        // Long ones are spread over a page: CPUs that compare no more than the lower twelve bits of
+        // addresses at first take a load for a part of an earlier store to the same place of
+        // another page.
         let distance = if len <= 2048 {
             len.next_multiple_of(64) + 72
         } else {
-            8
+            4096 / Self::PLACES + 8
         };
         Self {
             buffer: Buffer::new((Self::PLACES - 1) * distance + len),
