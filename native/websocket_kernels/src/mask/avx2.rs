@@ -2,6 +2,7 @@
 
 use std::arch::x86_64::*;
 
+use super::mask_short;
 use super::vector::{self, Vector};
 
 impl Vector for __m256i {
@@ -41,10 +42,10 @@ impl Vector for __m256i {
 pub unsafe fn mask(src: *const u8, dst: *mut u8, len: usize, key: u32) {
     // SAFETY: the caller's promise is the same.
     unsafe {
-        if len < 32 {
-            vector::mask::<__m128i>(src, dst, len, key)
-        } else {
-            vector::mask::<__m256i>(src, dst, len, key)
+        match len {
+            ..16 => mask_short(src, dst, len, key),
+            16..=32 => vector::mask::<__m128i>(src, dst, len, key),
+            33.. => vector::mask::<__m256i>(src, dst, len, key),
         }
     }
 }

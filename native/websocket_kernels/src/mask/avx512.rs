@@ -1,7 +1,37 @@
-//! 64 bytes at a time, and what is left in one masked step: bytes outside the payload are neither
-//! read nor written.
+//! 64 bytes at a time, and less in one masked step: bytes outside the payload are neither read nor
+//! written.
 
 use std::arch::x86_64::*;
+
+use super::vector::{self, Vector};
+
+impl Vector for __m512i {
+    const LEN: usize = 64;
+
+    #[inline(always)]
+    unsafe fn splat(word: u32) -> Self {
+        // SAFETY: see the trait.
+        unsafe { _mm512_set1_epi32(word.cast_signed()) }
+    }
+
+    #[inline(always)]
+    unsafe fn load(src: *const u8) -> Self {
+        // SAFETY: see the trait.
+        unsafe { _mm512_loadu_si512(src.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, dst: *mut u8) {
+        // SAFETY: see the trait.
+        unsafe { _mm512_storeu_si512(dst.cast(), self) }
+    }
+
+    #[inline(always)]
+    unsafe fn xor(self, other: Self) -> Self {
+        // SAFETY: see the trait.
+        unsafe { _mm512_xor_si512(self, other) }
+    }
+}
 
 /// See [`super::Kernel`].
 ///
@@ -10,30 +40,17 @@ use std::arch::x86_64::*;
 /// As for [`super::Kernel`].
 #[target_feature(enable = "avx512f,avx512bw")]
 pub unsafe fn mask(src: *const u8, dst: *mut u8, len: usize, key: u32) {
-    let keys = _mm512_set1_epi32(key.cast_signed());
-    // SAFETY: every whole vector begins at `at` with `at + 64 <= len`, and the masked one accesses
-    // the `len - at` bytes from `at` only. `at` is a multiple of 64, where the key's phase is 0.
+    // SAFETY: the caller's promise is the same. The masked step accesses the `len` bytes only.
     unsafe {
-        let step = |at: usize| {
-            let bytes = _mm512_loadu_si512(src.add(at).cast());
-            _mm512_storeu_si512(dst.add(at).cast(), _mm512_xor_si512(bytes, keys));
-        };
-        let mut at = 0;
-        while at + 256 <= len {
-            step(at);
-            step(at + 64);
-            step(at + 128);
-            step(at + 192);
-            at += 256;
-        }
-        while at + 64 <= len {
-            step(at);
-            at += 64;
-        }
-        if at < len {
-            let rest = !0 >> (64 - (len - at));
-            let bytes = _mm512_maskz_loadu_epi8(rest, src.add(at).cast());
-            _mm512_mask_storeu_epi8(dst.add(at).cast(), rest, _mm512_xor_si512(bytes, keys));
+        match len {
+            0 => {}
+            1..=64 => {
+                let part = !0 >> (64 - len);
+                let bytes = _mm512_maskz_loadu_epi8(part, src.cast());
+                let masked = bytes.xor(__m512i::splat(key));
+                _mm512_mask_storeu_epi8(dst.cast(), part, masked);
+            }
+            65.. => vector::mask::<__m512i>(src, dst, len, key),
         }
     }
 }

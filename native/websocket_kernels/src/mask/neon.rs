@@ -2,6 +2,7 @@
 
 use std::arch::aarch64::*;
 
+use super::mask_short;
 use super::vector::{self, Vector};
 
 impl Vector for uint8x16_t {
@@ -40,5 +41,10 @@ impl Vector for uint8x16_t {
 #[target_feature(enable = "neon")]
 pub unsafe fn mask(src: *const u8, dst: *mut u8, len: usize, key: u32) {
     // SAFETY: the caller's promise is the same.
-    unsafe { vector::mask::<uint8x16_t>(src, dst, len, key) }
+    unsafe {
+        match len {
+            ..16 => mask_short(src, dst, len, key),
+            16.. => vector::mask::<uint8x16_t>(src, dst, len, key),
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::arch::x86_64::*;
 
+use super::mask_short;
 use super::vector::{self, Vector};
 
 impl Vector for __m128i {
@@ -39,5 +40,10 @@ impl Vector for __m128i {
 /// As for [`super::Kernel`].
 pub unsafe fn mask(src: *const u8, dst: *mut u8, len: usize, key: u32) {
     // SAFETY: the caller's promise is the same.
-    unsafe { vector::mask::<__m128i>(src, dst, len, key) }
+    unsafe {
+        match len {
+            ..16 => mask_short(src, dst, len, key),
+            16.. => vector::mask::<__m128i>(src, dst, len, key),
+        }
+    }
 }

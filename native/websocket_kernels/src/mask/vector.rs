@@ -1,6 +1,6 @@
 //! Masking with vectors of any width.
 
-use super::{mask_short, rotate};
+use super::rotate;
 
 /// A register of `LEN` bytes.
 ///
@@ -27,38 +27,50 @@ pub trait Vector: Copy {
     unsafe fn xor(self, other: Self) -> Self;
 }
 
-/// Masks `len` bytes with vectors of type `V`; what is left behind the last whole vector is covered
-/// by one that ends at the payload's end and overlaps it.
+/// Masks `len` bytes with vectors of type `V`, at least one of them.
+///
+/// Up to four vectors begin at the payload's start or end at its end, and overlap where they meet:
+/// each byte of the overlap is written twice, with the same value. More than that is masked in
+/// steps of four vectors, aligned in the result: a store across the edge of two cache lines takes
+/// twice the time.
 ///
 /// # Safety
 ///
 /// As for [`super::Kernel`].
 #[inline(always)]
 pub unsafe fn mask<V: Vector>(src: *const u8, dst: *mut u8, len: usize, key: u32) {
-    // SAFETY: every vector begins at `at` with `at + V::LEN <= len`. The vectors of the loops start
-    // at multiples of four, where the key's phase is 0.
+    debug_assert!(len >= V::LEN);
+    // SAFETY: every vector begins at `at` with `at + V::LEN <= len`, see there.
     unsafe {
-        if len < V::LEN {
-            return mask_short(src, dst, len, key);
-        }
+        let step = |at: usize, keys: V| V::load(src.add(at)).xor(keys).store(dst.add(at));
+        // Multiples of four before the end, all in the same phase of the key.
+        let tail_keys = V::splat(rotate(key, len));
+        let tail = |vectors: usize| step(len - vectors * V::LEN, tail_keys);
         let keys = V::splat(key);
-        let step = |at: usize| V::load(src.add(at)).xor(keys).store(dst.add(at));
-        let mut at = 0;
-        while at + 4 * V::LEN <= len {
-            step(at);
-            step(at + V::LEN);
-            step(at + 2 * V::LEN);
-            step(at + 3 * V::LEN);
-            at += 4 * V::LEN;
+        step(0, keys);
+        if len > 2 * V::LEN {
+            if len > 4 * V::LEN {
+                let mut at = V::LEN - dst.addr() % V::LEN;
+                let keys = V::splat(rotate(key, at));
+                while at + 4 * V::LEN <= len {
+                    // All loads before all stores: a load behind a store whose address has the same
+                    // lower twelve bits waits for it.
+                    let places = [0, 1, 2, 3].map(|i| at + i * V::LEN);
+                    let masked = places.map(|at| V::load(src.add(at)).xor(keys));
+                    places
+                        .into_iter()
+                        .zip(masked)
+                        .for_each(|(at, masked)| masked.store(dst.add(at)));
+                    at += 4 * V::LEN;
+                }
+                // Less than four vectors are left, and there are four before the end.
+                tail(4);
+                tail(3);
+            } else {
+                step(V::LEN, keys);
+            }
+            tail(2);
         }
-        while at + V::LEN <= len {
-            step(at);
-            at += V::LEN;
-        }
-        if at < len {
-            let last = len - V::LEN;
-            let keys = V::splat(rotate(key, last));
-            V::load(src.add(last)).xor(keys).store(dst.add(last));
-        }
+        tail(1);
     }
 }
