@@ -175,6 +175,7 @@ impl Buffer {
     }
 
     /// The bytes from the start on.
+    #[inline(always)]
     pub fn all(&mut self) -> &mut [u8] {
         &mut self.bytes[self.start..]
     }
@@ -222,7 +223,7 @@ impl Results {
     }
 
     /// The next place.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self) -> &mut [u8] {
         self.at += self.distance;
         if self.at == Self::PLACES * self.distance {

@@ -1,7 +1,8 @@
 //! Prints the ratios that the kernels are held to: validation against the fastest validator that
 //! needs no more than the same instruction sets, masking against fastwebsockets and against a copy.
 //!
-//! `cargo run --release` for all of them, or with names of tiers and `masking` behind `--` for some.
+//! `cargo run --release` for all of them; for some, with names of tiers or `masking`, and of texts,
+//! behind `--`: `cargo run --release -- avx2 JSON`.
 //!
 //! A sample is a tenth of a millisecond of calls, or eight of them. The candidates take turns sample by
 //! sample, so that whatever else the machine does meets all of them, and it is the medians that
@@ -13,7 +14,7 @@ use std::hint::black_box;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use benchmarks::inputs::{Buffer, PAYLOAD_SIZES, Results, TEXT_SIZES, TEXTS, payload};
+use benchmarks::inputs::{Buffer, PAYLOAD_SIZES, Results, TEXT_SIZES, TEXTS, Text, payload};
 use benchmarks::peers::{self, SIMDUTF_VARIABLE, simdutf_implementation};
 use websocket_kernels::{Kernels, Tier};
 
@@ -23,23 +24,28 @@ const SAMPLE: Duration = Duration::from_micros(100);
 const ROW: Duration = Duration::from_millis(250);
 const MIN_ROUNDS: usize = 9;
 
+const IN_PROCESS_OF_ITS_OWN: &str = "--in-process-of-its-own";
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    if let [flag, tier] = &arguments[..]
-        && flag == "--validators-of"
+    let (texts, parts): (Vec<String>, Vec<String>) = arguments
+        .into_iter()
+        .partition(|name| TEXTS.iter().any(|text| text.name == name));
+    if let [flag, tier] = &parts[..]
+        && flag == IN_PROCESS_OF_ITS_OWN
     {
-        validation(Tier::from_name(tier).expect("a tier's name"));
+        validation(Tier::from_name(tier).expect("a tier's name"), &texts);
         return ExitCode::SUCCESS;
     }
 
-    let is_wanted = |name: &str| arguments.is_empty() || arguments.iter().any(|it| it == name);
+    let is_wanted = |name: &str| parts.is_empty() || parts.iter().any(|it| it == name);
     println!("{}", machine());
     for tier in [Tier::Sse42, Tier::Avx2, Tier::Avx512, Tier::Neon] {
         if is_wanted(tier.name()) {
             println!("\n## UTF-8, {} tier\n", tier.name());
             if !tier.is_supported() {
                 println!("not on this CPU");
-            } else if !validation_in_process_of_its_own(tier) {
+            } else if !validation_in_process_of_its_own(tier, &texts) {
                 return ExitCode::FAILURE;
             }
         }
@@ -51,9 +57,10 @@ fn main() -> ExitCode {
 }
 
 /// The C++ library chooses its implementation once.
-fn validation_in_process_of_its_own(tier: Tier) -> bool {
+fn validation_in_process_of_its_own(tier: Tier, texts: &[String]) -> bool {
     Command::new(env::current_exe().expect("this program's path"))
-        .args(["--validators-of", tier.name()])
+        .args([IN_PROCESS_OF_ITS_OWN, tier.name()])
+        .args(texts)
         .env(SIMDUTF_VARIABLE, simdutf_implementation(tier))
         .status()
         .is_ok_and(|status| status.success())
@@ -75,7 +82,7 @@ fn validation_target(tier: Tier, text: &str, len: usize) -> Option<f64> {
 
 /// A table of one tier's validation: GB/s of each validator, and how many times that of the
 /// fastest other one ours is.
-fn validation(tier: Tier) {
+fn validation(tier: Tier, texts: &[String]) {
     let validators = peers::validators(tier);
     print!("| {:<8} | {:>8} |", "text", "bytes");
     for (name, _) in &validators {
@@ -88,12 +95,13 @@ fn validation(tier: Tier) {
     );
 
     let mut tally = Tally::default();
-    for text in &TEXTS {
+    let is_wanted = |text: &&Text| texts.is_empty() || texts.iter().any(|name| name == text.name);
+    for text in TEXTS.iter().filter(is_wanted) {
         for len in TEXT_SIZES {
             let mut text_in_place = Buffer::with_payload(&text.of_len(len));
             let bytes = &text_in_place.all()[..len];
             let candidates = validators.iter().map(|(_, is_utf8)| {
-                Box::new(move || assert!(is_utf8(black_box(bytes)))) as Box<dyn FnMut()>
+                Box::new(move |calls| assert!(is_utf8(bytes, calls))) as Candidate
             });
             let times = measure(candidates.collect());
 
@@ -139,20 +147,14 @@ fn masking_of(tier: Tier) {
         let bytes = &payload_in_place.all()[..len];
         let [mut to_mask, mut to_copy, mut to_unmask] = [len; 3].map(Results::new);
         let times = measure(vec![
-            Box::new(|| {
+            repeated(|| {
                 let out = black_box(to_mask.take());
                 peers::mask(kernels, black_box(bytes), black_box(KEY), out);
-                black_box(out);
             }),
-            Box::new(|| {
-                let out = black_box(to_copy.take());
-                out.copy_from_slice(black_box(bytes));
-                black_box(out);
-            }),
-            Box::new(|| {
+            repeated(|| black_box(to_copy.take()).copy_from_slice(black_box(bytes))),
+            repeated(|| {
                 let out = black_box(to_unmask.take());
                 fastwebsockets::unmask(out, black_box(KEY.to_be_bytes()));
-                black_box(out);
             }),
         ]);
         let [ours, copy, unmask] = &times[..] else {
@@ -231,9 +233,16 @@ struct Time {
     minimum: f64,
 }
 
+/// Makes as many calls as told.
+type Candidate<'a> = Box<dyn FnMut(u64) + 'a>;
+
+fn repeated<'a>(mut call: impl FnMut() + 'a) -> Candidate<'a> {
+    Box::new(move |calls| (0..calls).for_each(|_| call()))
+}
+
 /// Measures all candidates, sample by sample in turn.
-fn measure(mut candidates: Vec<Box<dyn FnMut() + '_>>) -> Vec<Time> {
-    let calls: Vec<usize> = candidates
+fn measure(mut candidates: Vec<Candidate>) -> Vec<Time> {
+    let calls: Vec<u64> = candidates
         .iter_mut()
         .map(|it| calls_per_sample(it))
         .collect();
@@ -262,7 +271,7 @@ fn measure(mut candidates: Vec<Box<dyn FnMut() + '_>>) -> Vec<Time> {
 
 /// How many calls take about as long as a sample. Makes as many: the caches and the branch
 /// predictor have then seen the input.
-fn calls_per_sample(candidate: &mut dyn FnMut()) -> usize {
+fn calls_per_sample(candidate: &mut Candidate) -> u64 {
     // All places that results are taken from in turn.
     let mut calls = 8;
     while time_of(candidate, calls) < SAMPLE {
@@ -271,11 +280,9 @@ fn calls_per_sample(candidate: &mut dyn FnMut()) -> usize {
     calls
 }
 
-fn time_of(candidate: &mut dyn FnMut(), calls: usize) -> Duration {
+fn time_of(candidate: &mut Candidate, calls: u64) -> Duration {
     let started = Instant::now();
-    for _ in 0..calls {
-        candidate();
-    }
+    candidate(calls);
     started.elapsed()
 }
 

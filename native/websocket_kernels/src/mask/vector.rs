@@ -29,7 +29,7 @@ pub trait Vector: Copy {
 
 /// Masks `len` bytes with vectors of type `V`, at least one of them.
 ///
-/// Up to four vectors begin at the payload's start or end at its end, and overlap where they meet:
+/// Up to eight vectors begin at the payload's start or end at its end, and overlap where they meet:
 /// each byte of the overlap is written twice, with the same value. More than that is masked in
 /// steps of four vectors, aligned in the result: a store across the edge of two cache lines takes
 /// twice the time.
@@ -48,27 +48,33 @@ pub unsafe fn mask<V: Vector>(src: *const u8, dst: *mut u8, len: usize, key: u32
         let tail = |vectors: usize| step(len - vectors * V::LEN, tail_keys);
         let keys = V::splat(key);
         step(0, keys);
-        if len > 2 * V::LEN {
-            if len > 4 * V::LEN {
-                let mut at = V::LEN - dst.addr() % V::LEN;
-                let keys = V::splat(rotate(key, at));
-                while at + 4 * V::LEN <= len {
-                    // All loads before all stores: a load behind a store whose address has the same
-                    // lower twelve bits waits for it.
-                    let places = [0, 1, 2, 3].map(|i| at + i * V::LEN);
-                    let masked = places.map(|at| V::load(src.add(at)).xor(keys));
-                    places
-                        .into_iter()
-                        .zip(masked)
-                        .for_each(|(at, masked)| masked.store(dst.add(at)));
-                    at += 4 * V::LEN;
-                }
-                // Less than four vectors are left, and there are four before the end.
-                tail(4);
-                tail(3);
-            } else {
-                step(V::LEN, keys);
+        if len > 8 * V::LEN {
+            let mut at = V::LEN - dst.addr() % V::LEN;
+            let keys = V::splat(rotate(key, at));
+            while at + 4 * V::LEN <= len {
+                // All loads before all stores: a load behind a store whose address has the same
+                // lower twelve bits waits for it.
+                let places = [0, 1, 2, 3].map(|i| at + i * V::LEN);
+                let masked = places.map(|at| V::load(src.add(at)).xor(keys));
+                places
+                    .into_iter()
+                    .zip(masked)
+                    .for_each(|(at, masked)| masked.store(dst.add(at)));
+                at += 4 * V::LEN;
             }
+            // Less than four vectors are left.
+            tail(4);
+            tail(3);
+            tail(2);
+        } else if len > 4 * V::LEN {
+            step(V::LEN, keys);
+            step(2 * V::LEN, keys);
+            step(3 * V::LEN, keys);
+            tail(4);
+            tail(3);
+            tail(2);
+        } else if len > 2 * V::LEN {
+            step(V::LEN, keys);
             tail(2);
         }
         tail(1);

@@ -96,11 +96,12 @@ impl Vector for __m512i {
 pub unsafe fn is_utf8(text: &[u8]) -> bool {
     // SAFETY: the caller's promise; `checked` is at most the text's length.
     unsafe {
-        let (found, checked) = lookup::check_vectors::<__m512i>(text);
+        let ascii = lookup::ascii_blocks::<__m512i>(text);
+        let (found, checked) = lookup::check_blocks::<__m512i>(text, ascii);
         let rest = text.len() - checked;
         let start = text.as_ptr().add(checked);
         let bytes = load_part(start, 0, rest);
-        if checked == 0 && bytes.is_ascii() {
+        if checked == ascii && bytes.is_ascii() {
             return true;
         }
         // At least one place behind the text is in the vector, and reads as 0: a fault where a

@@ -166,88 +166,158 @@ unsafe fn faults_at<V: Vector>(src: *const u8) -> V {
     }
 }
 
-/// Checks all bytes of the text's whole vectors. Gives their faults, and how many bytes that were.
-/// Whether the last of them leave a character unfinished is for the caller to see.
+/// Bytes that are either skipped together, where all of them are ASCII, or checked.
+pub const BLOCK: usize = 64;
+
+/// How many bytes of the text's start are ASCII, in whole blocks.
 ///
 /// # Safety
 ///
 /// As for [`Vector`].
 #[inline(always)]
-pub unsafe fn check_vectors<V: Vector>(text: &[u8]) -> (V, usize) {
+pub unsafe fn ascii_blocks<V: Vector>(text: &[u8]) -> usize {
     let start = text.as_ptr();
-    let len = text.len();
     let mut at = 0;
-    // SAFETY: every vector begins at `at` with `at + V::LEN <= len`. Bytes before it are loaded only
-    // behind a first vector, so that there are three of them.
+    // SAFETY: what is loaded ends at or before the text's end.
     unsafe {
-        let mut found = V::splat(0);
-        loop {
-            // ASCII. A block is skipped only where no character was unfinished before it: at the
-            // text's start, or behind a block that is itself all ASCII.
-            while at + 4 * V::LEN <= len {
-                let block = start.add(at);
-                let one = V::load(block).or(V::load(block.add(V::LEN)));
-                let two = V::load(block.add(2 * V::LEN)).or(V::load(block.add(3 * V::LEN)));
-                if !one.or(two).is_ascii() {
-                    break;
-                }
+        while at + BLOCK <= text.len() && is_ascii::<V>(start.add(at), BLOCK) {
+            at += BLOCK;
+            // Long runs in longer steps.
+            while at + 4 * V::LEN <= text.len() && is_ascii::<V>(start.add(at), 4 * V::LEN) {
                 at += 4 * V::LEN;
-            }
-            if at + V::LEN > len {
-                return (found, at);
-            }
-            // What comes before is ASCII or nothing, for which zeros stand as well.
-            let bytes = V::load(start.add(at));
-            found = found.or(faults(bytes, bytes.shifted()));
-            at += V::LEN;
-
-            // Everything else, until a whole block is ASCII again.
-            loop {
-                if at + 2 * V::LEN > len {
-                    if at + V::LEN <= len {
-                        found = found.or(faults_at(start.add(at)));
-                        at += V::LEN;
-                    }
-                    return (found, at);
-                }
-                let one = start.add(at);
-                let two = one.add(V::LEN);
-                found = found.or(faults_at::<V>(one)).or(faults_at(two));
-                at += 2 * V::LEN;
-                if V::load(one).or(V::load(two)).is_ascii() {
-                    break;
-                }
             }
         }
     }
+    at
+}
+
+/// Checks the text's whole blocks from `at` on, which is 0 or a place behind [`ascii_blocks`]. Gives
+/// their faults, and where they end. Whether the last of them leaves a character unfinished is for
+/// the caller to see.
+///
+/// # Safety
+///
+/// As for [`Vector`].
+#[inline(always)]
+pub unsafe fn check_blocks<V: Vector>(text: &[u8], mut at: usize) -> (V, usize) {
+    let start = text.as_ptr();
+    // SAFETY: every vector begins at `at` with `at + V::LEN <= text.len()`. The bytes before it are
+    // loaded only behind a first vector.
+    unsafe {
+        let mut found = V::splat(0);
+        if at == 0 && BLOCK <= text.len() {
+            let bytes = V::load(start);
+            found = faults(bytes, bytes.shifted());
+            for i in 1..BLOCK / V::LEN {
+                found = found.or(faults_at(start.add(i * V::LEN)));
+            }
+            at = BLOCK;
+        }
+        while at + BLOCK <= text.len() {
+            if is_ascii::<V>(start.add(at), BLOCK) {
+                found = found.or(unfinished(V::load(start.add(at - V::LEN))));
+            } else {
+                for i in 0..BLOCK / V::LEN {
+                    found = found.or(faults_at(start.add(at + i * V::LEN)));
+                }
+            }
+            at += BLOCK;
+        }
+        (found, at)
+    }
+}
+
+/// Whether all of `len` bytes, a number of vectors, are ASCII.
+///
+/// # Safety
+///
+/// As for [`Vector`]; `len` bytes are there to be read.
+#[inline(always)]
+unsafe fn is_ascii<V: Vector>(src: *const u8, len: usize) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut all = V::load(src);
+        for i in 1..len / V::LEN {
+            all = all.or(V::load(src.add(i * V::LEN)));
+        }
+        all.is_ascii()
+    }
+}
+
+/// Not 0 if a character is not finished at the end of `bytes`.
+///
+/// # Safety
+///
+/// As for [`Vector`].
+#[inline(always)]
+unsafe fn unfinished<V: Vector>(bytes: V) -> V {
+    /// The most that the bytes of a vector, whose end is here, may be.
+    static MOST: [u8; 64] = {
+        let mut most = [0xFF; 64];
+        most[61] = 0xF0 - 1;
+        most[62] = 0xE0 - 1;
+        most[63] = 0xC0 - 1;
+        most
+    };
+    // SAFETY: the caller's promise; no vector is longer than the table.
+    unsafe { bytes.saturating_sub(V::load(MOST.as_ptr().add(MOST.len() - V::LEN))) }
 }
 
 /// Whether a text of at least `V::LEN` bytes is well-formed.
 ///
 /// # Safety
 ///
-/// As for [`Vector`].
+/// As for [`Vector`]. `V::LEN` is 32 or less.
 #[inline(always)]
 pub unsafe fn is_utf8<V: Vector>(text: &[u8]) -> bool {
+    let start = text.as_ptr();
     let len = text.len();
     debug_assert!(len >= V::LEN);
-    // SAFETY: the last vector begins at `len - V::LEN`, which is 0 or more.
+    // SAFETY: every vector begins at `at` with `at + V::LEN <= len`; see there for the bytes before.
     unsafe {
-        let (mut found, checked) = check_vectors::<V>(text);
-        if checked < len {
-            // What is left is in the vector that ends where the text ends.
-            let at = len - V::LEN;
-            let last = text.as_ptr().add(at);
-            found = found.or(if at >= 3 {
-                faults_at(last)
-            } else {
-                // Less than three bytes are left. The vector's own first three lack what is before
-                // them, and have been checked already.
-                let bytes = V::load(last);
-                faults(bytes, bytes.shifted()).and(V::load(BEHIND_THREE.as_ptr()))
-            });
+        if len >= BLOCK {
+            let ascii = ascii_blocks::<V>(text);
+            if ascii == len || (ascii + BLOCK > len && is_ascii::<V>(start.add(len - BLOCK), BLOCK))
+            {
+                return true;
+            }
+            let (mut found, checked) = check_blocks::<V>(text, ascii);
+            let rest = len - checked;
+            if rest == 0 || !is_ascii::<V>(start.add(len - BLOCK), BLOCK) {
+                // There are more than three bytes before each of them: what is left is less than
+                // a block, and the first vector begins less than a vector before it.
+                for vectors in (1..=BLOCK / V::LEN).rev() {
+                    if rest > (vectors - 1) * V::LEN {
+                        found = found.or(faults_at(start.add(len - vectors * V::LEN)));
+                    }
+                }
+                found = found.or(unfinished(V::load(start.add(len - V::LEN))));
+            }
+            found.is_zero()
+        } else {
+            let first = V::load(start);
+            let last = V::load(start.add(len - V::LEN));
+            if len <= 2 * V::LEN && first.or(last).is_ascii() {
+                return true;
+            }
+            let mut found = unfinished(last).or(faults(first, first.shifted()));
+            let mut at = V::LEN;
+            while at + V::LEN <= len {
+                found = found.or(faults_at(start.add(at)));
+                at += V::LEN;
+            }
+            if at < len {
+                let at = len - V::LEN;
+                found = found.or(if at >= 3 {
+                    faults_at(start.add(at))
+                } else {
+                    // The vector's own first three lack what is before them, and have been checked
+                    // already.
+                    faults(last, last.shifted()).and(V::load(BEHIND_THREE.as_ptr()))
+                });
+            }
+            found.is_zero()
         }
-        found.is_zero() && !ends_unfinished(text)
     }
 }
 
@@ -259,12 +329,6 @@ static BEHIND_THREE: [u8; 32] = {
     bytes[2] = 0;
     bytes
 };
-
-/// Whether a text of three bytes or more ends within a character.
-fn ends_unfinished(text: &[u8]) -> bool {
-    let len = text.len();
-    text[len - 1] >= 0xC0 || text[len - 2] >= 0xE0 || text[len - 3] >= 0xF0
-}
 
 /// Whether a text of less than 16 bytes is well-formed. `V` has 16 bytes.
 ///
