@@ -114,6 +114,33 @@ fn an_ascii_fast_path_does_not_forget_a_lead_byte() {
 }
 
 #[test]
+fn a_fault_anywhere_in_a_long_text_is_found_at_every_alignment() {
+    let sparse = ["a".repeat(70).as_str(), "é", "b".repeat(200).as_str()].concat();
+    for filler in ["a", "é", "😀", &sparse] {
+        for ascii in [0, 400] {
+            let characters = 1400 / filler.len();
+            let text = ["z".repeat(ascii), filler.repeat(characters)].concat();
+            for from in [0, 1, 30] {
+                let mut parent = vec![0; from];
+                parent.extend(text.as_bytes());
+                for kernels in tiers() {
+                    assert!(kernels.is_utf8(&parent[from..]), "{:?}", kernels.tier());
+                    for at in (from..parent.len()).step_by(3) {
+                        let byte = std::mem::replace(&mut parent[at], 0xFF);
+                        assert!(
+                            !kernels.is_utf8(&parent[from..]),
+                            "{:?}, {ascii} bytes and {filler:?}, {at} of {from} bytes in",
+                            kernels.tier()
+                        );
+                        parent[at] = byte;
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn bytes_behind_the_text_do_not_count() {
     let parent = [&[b'a'; 63][..], &[0xC3, 0xA9], &[0xFF; 64]].concat();
     for kernels in tiers() {
