@@ -4,7 +4,7 @@
 //! `cargo run --release` for all of them; for some, with names of tiers or `masking`, and of texts,
 //! behind `--`: `cargo run --release -- avx2 JSON`.
 //!
-//! A sample is a tenth of a millisecond of calls, or eight of them. The candidates take turns sample by
+//! A sample is a tenth of a millisecond of calls, or one. The candidates take turns sample by
 //! sample, so that whatever else the machine does meets all of them, and it is the medians that
 //! are compared. The last column is the ratio of the minimums, to compare: where it is another,
 //! the machine was not quiet enough.
@@ -21,8 +21,8 @@ use websocket_kernels::{Kernels, Tier};
 const ROUNDS: usize = 41;
 const SAMPLE: Duration = Duration::from_micros(100);
 /// What a row may take. The largest texts get fewer rounds for it, but [`MIN_ROUNDS`] at least.
-const ROW: Duration = Duration::from_millis(250);
-const MIN_ROUNDS: usize = 9;
+const ROW: Duration = Duration::from_millis(400);
+const MIN_ROUNDS: usize = 15;
 
 const IN_PROCESS_OF_ITS_OWN: &str = "--in-process-of-its-own";
 
@@ -274,8 +274,7 @@ fn measure(mut candidates: Vec<Candidate>) -> Vec<Time> {
 /// How many calls take about as long as a sample. Makes as many: the caches and the branch
 /// predictor have then seen the input.
 fn calls_per_sample(candidate: &mut Candidate) -> u64 {
-    // All places that results are taken from in turn.
-    let mut calls = 8;
+    let mut calls = 1;
     while time_of(candidate, calls) < SAMPLE {
         calls *= 2;
     }
