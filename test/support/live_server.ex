@@ -112,7 +112,7 @@ defmodule BanditNative.LiveServer do
     observer = options[:observer]
 
     if Plug.Conn.get_req_header(conn, "upgrade") == ["websocket"] do
-      connection_options = [compress: true] ++ Keyword.get(options, :connection_options, [])
+      connection_options = Keyword.merge([compress: true], options[:connection_options] || [])
       Plug.Conn.upgrade_adapter(conn, :websocket, {handler, observer, connection_options})
     else
       {:ok, body, conn} = Plug.Conn.read_body(conn)

@@ -14,7 +14,7 @@ defmodule BanditNative.Messages do
     characters = List.to_tuple(@characters)
 
     text =
-      for <<byte <- :crypto.strong_rand_bytes(div(size, 2))>>, into: "" do
+      for <<byte <- :rand.bytes(div(size, 2))>>, into: "" do
         elem(characters, rem(byte, tuple_size(characters)))
       end
 
@@ -30,7 +30,7 @@ defmodule BanditNative.Messages do
     text |> binary_part(0, cut) |> fit(size)
   end
 
-  def binary(size), do: :crypto.strong_rand_bytes(size)
+  def binary(size), do: :rand.bytes(size)
 
   @doc "Texts that are not UTF-8, and that some other program has taken for it."
   def invalid_texts do

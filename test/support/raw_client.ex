@@ -3,6 +3,8 @@ defmodule BanditNative.RawClient do
   A WebSocket client that sends whatever bytes a test wants it to, and in the segments it wants.
   """
 
+  import Bitwise
+
   @doc "Opens a connection. With `compress: true`, permessage-deflate is asked for (RFC 7692)."
   def connect(port, options \\ []) do
     {:ok, socket} =
@@ -61,10 +63,15 @@ defmodule BanditNative.RawClient do
       mask(payload, mask)::binary>>
   end
 
-  # Not the masking under test.
+  # Not the masking under test. (RFC 6455 §5.3)
   defp mask(payload, mask) do
-    key = :binary.copy(<<mask::32>>, div(byte_size(payload), 4) + 1)
-    :crypto.exor(payload, binary_part(key, 0, byte_size(payload)))
+    padding = rem(4 - rem(byte_size(payload), 4), 4)
+
+    for(<<(word::32 <- <<payload::binary, 0::size(padding)-unit(8)>>)>>,
+      into: "",
+      do: <<bxor(word, mask)::32>>
+    )
+    |> binary_part(0, byte_size(payload))
   end
 
   @doc "A message cut into frames after these numbers of bytes, with other frames in between."
