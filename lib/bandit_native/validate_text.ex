@@ -38,7 +38,7 @@ defmodule BanditNative.ValidateText do
 
   ## With Phoenix
 
-  In a socket, next to `use Phoenix.Socket`, before or after it:
+  In each socket, before or after `use Phoenix.Socket`:
 
       defmodule MyAppWeb.UserSocket do
         use Phoenix.Socket
@@ -48,20 +48,30 @@ defmodule BanditNative.ValidateText do
         # ...
       end
 
-  The option goes where the socket is mounted in the endpoint:
-
-      socket "/socket", MyAppWeb.UserSocket, websocket: [validate_text_frames: false]
-
-  LiveView's socket is a module of LiveView. Make one of your own from it, and mount this instead,
-  with the options that the other one had:
+  LiveView's socket is a module of LiveView. Make one of your own from it, and mount this in the
+  endpoint instead of `Phoenix.LiveView.Socket`, with the same options:
 
       defmodule MyAppWeb.LiveSocket do
         use Phoenix.LiveView.Socket
         use BanditNative.ValidateText
       end
 
-      socket "/live", MyAppWeb.LiveSocket,
-        websocket: [connect_info: [session: @session_options], validate_text_frames: false]
+      socket "/live", MyAppWeb.LiveSocket, websocket: [connect_info: [session: @session_options]]
+
+  Phoenix (from 1.8) takes Bandit's options for the whole endpoint only. They go to where `:http` is configured,
+  which is usually `config/runtime.exs`, and to `:https`, if the endpoint has it:
+
+      config :my_app, MyAppWeb.Endpoint,
+        http: [
+          websocket_options: [
+            primitive_ops_module: BanditNative.WebSocket,
+            validate_text_frames: false
+          ]
+        ]
+
+  They hold for all sockets of the endpoint, also for those that `use BanditNative.ValidateText`
+  can't be put into, such as the one that reloads pages in development. To a socket without it, text
+  that is not UTF-8 is an error in the decoder of its messages, and a crash of the connection.
 
   ## Both belong together
 
@@ -72,15 +82,13 @@ defmodule BanditNative.ValidateText do
   | yes | `false` | this module |
   | no | `false` | **nobody**: the handler gets text that is not UTF-8 |
 
-  `validate_text_frames: false` can also be a server's option, in its `:websocket_options`. It then
-  holds for every WebSocket that the server has, those of dependencies included (such as the one
-  that Phoenix reloads pages with in development), so better set it for each connection as above.
-  What a connection sets, `true` as well, comes before what the server sets.
+  As a server's option, `validate_text_frames: false` is for every WebSocket of the server; as a
+  connection's, for this one. What the connection says comes first.
 
-  This works with or without `primitive_ops_module: BanditNative.WebSocket`, which is the server's
-  option only, and unmasks the messages.
+  Neither needs `primitive_ops_module: BanditNative.WebSocket`, the native unmasking, nor does that
+  need them. That one is a server's option only.
 
-  To turn it off, remove the option or set it to `true`: Bandit validates again.
+  To turn all of this off, remove the option or set it to `true`: Bandit validates again.
 
   ## Rules
 

@@ -28,13 +28,7 @@ defmodule BanditNative.Clients do
 
   @doc "Opens a page in a browser, and gives what the page reports to the server, this process."
   def browse([program | arguments], url) do
-    browser =
-      Port.open({:spawn_executable, System.find_executable(program)}, [
-        :stderr_to_stdout,
-        args: arguments ++ [url]
-      ])
-
-    {:os_pid, os_pid} = Port.info(browser, :os_pid)
+    {_port, os_pid} = start_program(program, arguments ++ [url])
 
     report =
       receive do
@@ -45,6 +39,19 @@ defmodule BanditNative.Clients do
 
     System.cmd("kill", [to_string(os_pid)])
     report
+  end
+
+  @doc "Starts a program that runs until it is killed; its output goes to this process."
+  def start_program(program, arguments, environment \\ []) do
+    port =
+      Port.open({:spawn_executable, System.find_executable(program)}, [
+        :stderr_to_stdout,
+        args: arguments,
+        env: for({name, value} <- environment, do: {to_charlist(name), to_charlist(value)})
+      ])
+
+    {:os_pid, os_pid} = Port.info(port, :os_pid)
+    {port, os_pid}
   end
 
   # Built from a copy, so that no Cargo.lock appears in the repository.

@@ -66,12 +66,9 @@ defmodule BanditNative.RawClient do
   # Not the masking under test. (RFC 6455 §5.3)
   defp mask(payload, mask) do
     padding = rem(4 - rem(byte_size(payload), 4), 4)
-
-    for(<<(word::32 <- <<payload::binary, 0::size(padding)-unit(8)>>)>>,
-      into: "",
-      do: <<bxor(word, mask)::32>>
-    )
-    |> binary_part(0, byte_size(payload))
+    padded = <<payload::binary, 0::size(padding)-unit(8)>>
+    masked = for <<word::32 <- padded>>, into: "", do: <<bxor(word, mask)::32>>
+    binary_part(masked, 0, byte_size(payload))
   end
 
   @doc "A message cut into frames after these numbers of bytes, with other frames in between."
