@@ -111,7 +111,10 @@ defmodule BanditNative.LiveServer do
   def call(conn, {handler, options}) do
     observer = options[:observer]
 
-    if Plug.Conn.get_req_header(conn, "upgrade") == ["websocket"] do
+    # In any case of letters (RFC 6455 §4.2.1).
+    upgrade = for header <- Plug.Conn.get_req_header(conn, "upgrade"), do: String.downcase(header)
+
+    if upgrade == ["websocket"] do
       connection_options = Keyword.merge([compress: true], options[:connection_options] || [])
       Plug.Conn.upgrade_adapter(conn, :websocket, {handler, observer, connection_options})
     else
