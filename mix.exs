@@ -44,7 +44,11 @@ defmodule BanditNative.MixProject do
         [
           {:bandit, "~> 1.6", optional: true},
           {:benchee, "~> 1.3", only: :dev, runtime: false},
-          {:ex_doc, "~> 0.34", only: :dev, runtime: false}
+          {:ex_doc, "~> 0.34", only: :dev, runtime: false},
+          # Servers and clients of the integration tests.
+          {:jason, "~> 1.4", only: :test},
+          {:mint_web_socket, "~> 1.0", only: :test},
+          {:phoenix, "~> 1.7", only: :test}
         ]
 
       true ->

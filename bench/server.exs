@@ -2,7 +2,9 @@
 #
 #     ELIXIR_ERL_OPTIONS="+sbwt none +sbwtdcpu none +sbwtdio none" mix run bench/server.exs
 #
-# Options, after the file: --rounds 7 --connections 1,64 --sizes 32,125,1024,16384,1000000
+# Options, after the file: --rounds 7 --connections 1,64 --sizes 32,125,1024,16384,1000000 and
+# --buffer 65536, the most that is read from a connection at once: Erlang's default is 1460 bytes, and
+# then to read a large message costs more than all that is compared here.
 #
 # The servers run in one VM, and take turns. The client is another process, and its time is not
 # counted. Schedulers that wait for work by spinning would be, so that is turned off above.
@@ -73,7 +75,7 @@ defmodule Bench do
   def run(arguments) do
     {options, []} =
       OptionParser.parse!(arguments,
-        strict: [rounds: :integer, connections: :string, sizes: :string]
+        strict: [rounds: :integer, connections: :string, sizes: :string, buffer: :integer]
       )
 
     rounds = Keyword.get(options, :rounds, 7)
@@ -81,12 +83,13 @@ defmodule Bench do
     sizes = integers(options[:sizes] || "32,125,1024,16384,1000000")
 
     client = build_client()
-    ports = Map.new(@servers, fn {name, server} -> {name, start(server)} end)
+    transport_options = Keyword.take(options, [:buffer])
+    ports = Map.new(@servers, fn {name, server} -> {name, start(server, transport_options)} end)
 
     IO.puts("""
     Bandit #{Application.spec(:bandit, :vsn)}, Elixir #{System.version()}, OTP #{System.otp_release()}
     #{inspect(BanditNative.info())}
-    #{cpu()}
+    #{cpu()}, read buffer #{transport_options[:buffer] || "of Erlang's default size"}
 
     µs of the server's CPU time per message, medians of #{rounds} rounds
 
@@ -142,13 +145,14 @@ defmodule Bench do
   defp median(list), do: list |> Enum.sort() |> Enum.at(div(length(list), 2))
   defp integers(text), do: text |> String.split(",") |> Enum.map(&String.to_integer/1)
 
-  defp start({sink, websocket_options}) do
+  defp start({sink, websocket_options}, transport_options) do
     {:ok, server} =
       Bandit.start_link(
         plug: {Bench.Plug, sink},
         ip: :loopback,
         port: 0,
         startup_log: false,
+        thousand_island_options: [transport_options: transport_options],
         websocket_options: websocket_options
       )
 

@@ -15,7 +15,15 @@ defmodule BanditNative do
         http: [websocket_options: [primitive_ops_module: BanditNative.WebSocket]]
 
   To see that it works, and how fast, run `mix bandit_native`. In a running node, `info/0` tells
-  what is in use.
+  what is in use. To turn it off, remove the option.
+
+  The option is the server's. Bandit does not look for it where a connection is upgraded or a socket
+  is mounted. Other options in `config/runtime.exs` are merged with these. In an umbrella project,
+  each endpoint has its own configuration, and the applications with endpoints depend on this package;
+  the library is there once.
+
+  Masking is half of what a text message costs, and to check that it is UTF-8 is the other half. For
+  that in native code too, see `BanditNative.ValidateText`.
 
   ## Configuration
 

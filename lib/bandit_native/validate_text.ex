@@ -58,8 +58,9 @@ defmodule BanditNative.ValidateText do
 
       socket "/live", MyAppWeb.LiveSocket, websocket: [connect_info: [session: @session_options]]
 
-  Phoenix (from 1.8) takes Bandit's options for the whole endpoint only. They go to where `:http` is configured,
-  which is usually `config/runtime.exs`, and to `:https`, if the endpoint has it:
+  Phoenix, from 1.8 on, takes Bandit's options for the whole endpoint only. They go into
+  `config/config.exs`, for `:http` and for `:https`, if the endpoint has it. Elixir merges them with
+  what other files say, such as the port in `config/runtime.exs`:
 
       config :my_app, MyAppWeb.Endpoint,
         http: [
