@@ -8,9 +8,12 @@
 for {name, port} <- [bandit: 9001, masking: 9002, masking_and_text: 9003] do
   {websocket_options, handler} = BanditNative.LiveServer.settings(name)
 
+  # The suite's largest messages have 16 MiB.
+  connection_options = [max_frame_size: 20_000_000, max_fragmented_message_size: 20_000_000]
+
   {:ok, _server} =
     Bandit.start_link(
-      plug: {BanditNative.LiveServer, {handler, []}},
+      plug: {BanditNative.LiveServer, {handler, connection_options: connection_options}},
       ip: :loopback,
       port: port,
       websocket_options: websocket_options

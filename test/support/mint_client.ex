@@ -13,7 +13,7 @@ defmodule BanditNative.MintClient do
     options =
       if options[:compress], do: [extensions: [Mint.WebSocket.PerMessageDeflate]], else: []
 
-    {:ok, http} = Mint.HTTP.connect(:http, "localhost", port, protocols: [:http1], mode: :passive)
+    {:ok, http} = Mint.HTTP.connect(:http, "127.0.0.1", port, protocols: [:http1], mode: :passive)
     {:ok, http, request} = Mint.WebSocket.upgrade(:ws, http, path, [], options)
     {:ok, http, responses} = Mint.WebSocket.recv(http, 0, 5_000)
 

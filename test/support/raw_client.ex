@@ -76,12 +76,7 @@ defmodule BanditNative.RawClient do
     {between, options} = Keyword.pop(options, :between, "")
     {first_options, options} = Keyword.split(options, [:compressed])
 
-    {parts, last} =
-      Enum.map_reduce(sizes, payload, fn size, rest ->
-        <<part::binary-size(size), rest::binary>> = rest
-        {part, rest}
-      end)
-
+    {parts, last} = Enum.map_reduce(sizes, payload, &:erlang.split_binary(&2, &1))
     [first | rest] = parts
 
     [
@@ -100,8 +95,9 @@ defmodule BanditNative.RawClient do
     compressed = deflate |> :zlib.deflate(payload, :sync) |> IO.iodata_to_binary()
     :zlib.close(deflate)
 
-    size = byte_size(compressed) - 4
-    <<compressed::binary-size(size), 0, 0, 0xFF, 0xFF>> = compressed
+    {compressed, <<0, 0, 0xFF, 0xFF>>} =
+      :erlang.split_binary(compressed, byte_size(compressed) - 4)
+
     compressed
   end
 
