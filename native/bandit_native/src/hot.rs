@@ -56,6 +56,14 @@ pub fn slice_bytes() -> usize {
 /// What a slice costs its process, in percent of a time slice (4,000 reductions, about 1 ms).
 const SLICE_PERCENT: c_int = 1;
 
+/// The name of the resource type of [`Masked`], with the version.
+const MASKED_NAME: &CStr =
+    match CStr::from_bytes_with_nul(concat!("masked ", env!("CARGO_PKG_VERSION"), "\0").as_bytes())
+    {
+        Ok(name) => name,
+        Err(_) => panic!(),
+    };
+
 /// The resource type of [`Masked`].
 static MASKED: AtomicPtr<ErlNifResourceType> = AtomicPtr::new(ptr::null_mut());
 
@@ -65,7 +73,8 @@ pub fn load(env: Env, slice_bytes: Option<usize>) -> Result<(), ()> {
     let slice_bytes = slice_bytes.unwrap_or(DEFAULT_SLICE_BYTES).max(4);
     SLICE_BYTES.store(slice_bytes, Ordering::Relaxed);
     // Where an older instance of the module made the type, this one takes it over, with the
-    // results that are unfinished; else it is new.
+    // results that are unfinished; else it is new. What another version of this library made has
+    // another name, as it may look different inside: the VM keeps that library until all are gone.
     let mut flags_tried = ErlNifResourceFlags::ERL_NIF_RT_CREATE;
     let masked = [
         ErlNifResourceFlags::ERL_NIF_RT_TAKEOVER,
@@ -77,7 +86,7 @@ pub fn load(env: Env, slice_bytes: Option<usize>) -> Result<(), ()> {
         sys::enif_open_resource_type(
             env.as_c_arg(),
             ptr::null(),
-            c"masked".as_ptr(),
+            MASKED_NAME.as_ptr(),
             Some(release_masked),
             flags,
             &raw mut flags_tried,
@@ -91,17 +100,21 @@ pub fn load(env: Env, slice_bytes: Option<usize>) -> Result<(), ()> {
 
 /// A result of `ws_mask` that is not finished.
 struct Masked {
-    /// As long as the payload. Emptied when it is handed to the VM as a term.
-    binary: ErlNifBinary,
+    /// As long as the payload. `None` once it is handed to the VM as a term.
+    binary: Option<ErlNifBinary>,
     /// The bytes of it that are there.
     done: usize,
 }
 
 /// Called when the last term that refers to a [`Masked`] is gone, finished or not.
 unsafe extern "C" fn release_masked(_env: *mut ErlNifEnv, object: *mut c_void) {
-    // SAFETY: the VM calls this once for an object of the type `MASKED`. Releasing is allowed for a
-    // binary that has become a term too: it has no owner then, and a null reference.
-    unsafe { sys::enif_release_binary(&raw mut (*object.cast::<Masked>()).binary) }
+    // SAFETY: the VM calls this once for an object of the type `MASKED`, to which no term refers.
+    // The binary, where there is one, is still ours.
+    unsafe {
+        if let Some(mut binary) = (*object.cast::<Masked>()).binary.take() {
+            sys::enif_release_binary(&raw mut binary);
+        }
+    }
 }
 
 unsafe extern "C" fn ws_mask(
@@ -143,7 +156,7 @@ fn ws_mask_in_slices(
             return raise(env, c"system_limit");
         }
         let masked = Masked {
-            binary: binary.assume_init(),
+            binary: Some(binary.assume_init()),
             done: 0,
         };
         let object = sys::enif_alloc_resource(MASKED.load(Ordering::Relaxed), size_of::<Masked>())
@@ -192,11 +205,10 @@ fn ws_mask_slices(
     masked: &mut Masked,
 ) -> ErlNifTerm {
     let slice_bytes = slice_bytes();
-    // SAFETY: the binary is ours, and `ws_mask_in_slices` made it as long as the payload.
-    let out = unsafe {
-        assert_eq!(masked.binary.size, payload.len());
-        slice::from_raw_parts_mut(masked.binary.data.cast(), masked.binary.size)
-    };
+    let binary = masked.binary.as_ref().expect("the result is not finished");
+    // SAFETY: the binary is ours, and its bytes stay where they are until it is released.
+    let out = unsafe { slice::from_raw_parts_mut(binary.data.cast(), binary.size) };
+    assert_eq!(out.len(), payload.len());
     while masked.done < payload.len() {
         let from = masked.done;
         let to = payload.len().min(from + slice_bytes);
@@ -214,8 +226,9 @@ fn ws_mask_slices(
             );
         }
     }
+    let mut binary = masked.binary.take().expect("the result is not finished");
     // SAFETY: the binary is ours and is whole. It belongs to the term from here on.
-    unsafe { sys::enif_make_binary(env.as_c_arg(), &raw mut masked.binary) }
+    unsafe { sys::enif_make_binary(env.as_c_arg(), &raw mut binary) }
 }
 
 unsafe extern "C" fn utf8_validate(
