@@ -7,6 +7,7 @@
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::ptr;
+use std::time::Instant;
 
 use rustler::codegen_runtime::inventory;
 use rustler::sys::{self, ErlNifEnv, ErlNifTerm};
@@ -35,7 +36,7 @@ unsafe extern "C" fn ws_mask_batch(
         match mask_list(env, list, &mut size) {
             Ok(masked) => {
                 if size.is_more_than_half() {
-                    charge_for_a_slice(env);
+                    charge_for_a_slice(env, &mut Instant::now());
                 }
                 masked.list
             }

@@ -11,7 +11,7 @@
 //!
 //! A NIF holds its scheduler for as long as it runs, and the VM takes no notice of how long that
 //! is: it counts one reduction. So a payload of more than [`SLICE_BYTES`] is worked on in slices.
-//! After each the process is charged for the time (`enif_consume_timeslice`), and once its time
+//! After each the process is charged for the time it took (`enif_consume_timeslice`), and once its time
 //! slice is spent the rest is rescheduled as a new call (`enif_schedule_nif`), behind whoever else
 //! waits. A large frame so costs its process reductions, as it would in Elixir, and no one else
 //! waits longer for it. There is no dirty scheduler in it: moving to one costs more than most
@@ -28,6 +28,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::slice;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use rustler::codegen_runtime::inventory;
 use rustler::sys::{
@@ -40,9 +41,9 @@ use websocket_kernels::cut;
 
 use crate::kernels;
 
-/// Bytes that are worked on before the scheduler is asked. 128 KiB take 5 to 15 µs, so that asking
-/// (some 10 ns) costs nothing that could be measured, and 1 % of a time slice, the least that can
-/// be charged, is what they cost.
+/// Bytes that are worked on before the scheduler is asked. 128 KiB take 5 to 15 µs with vectors, so
+/// that asking, and reading the clock (some 40 ns) cost nothing that could be measured, and 1 % of a
+/// time slice, the least that can be charged, is what they take.
 const DEFAULT_SLICE_BYTES: usize = 128 * 1024;
 
 /// [`DEFAULT_SLICE_BYTES`]; or, for tests, so few that small payloads are sliced too.
@@ -53,8 +54,10 @@ pub fn slice_bytes() -> usize {
     SLICE_BYTES.load(Ordering::Relaxed)
 }
 
-/// What a slice costs its process, in percent of a time slice (4,000 reductions, about 1 ms).
-const SLICE_PERCENT: c_int = 1;
+/// What costs a process 1 % of a time slice (4,000 reductions, about 1 ms). A slice costs that at
+/// least, and more where it took longer: without vectors, on an old CPU, or where the result's memory
+/// is new to the system, the same bytes take up to ten times as long.
+const TIME_PER_PERCENT: Duration = Duration::from_micros(10);
 
 /// The name of the resource type of [`Masked`], with the version.
 const MASKED_NAME: &CStr =
@@ -132,10 +135,11 @@ unsafe extern "C" fn ws_mask(
         if payload.len() > slice_bytes {
             return ws_mask_in_slices(env, payload_term, payload, key);
         }
+        let mut charged_until = (payload.len() > slice_bytes / 2).then(Instant::now);
         let (term, out) = new_binary(env, payload.len());
         kernels().mask(payload, key, out);
-        if payload.len() > slice_bytes / 2 {
-            charge_for_a_slice(env);
+        if let Some(charged_until) = &mut charged_until {
+            charge_for_a_slice(env, charged_until);
         }
         term
     })
@@ -209,13 +213,14 @@ fn ws_mask_slices(
     // SAFETY: the binary is ours, and its bytes stay where they are until it is released.
     let out = unsafe { slice::from_raw_parts_mut(binary.data.cast(), binary.size) };
     assert_eq!(out.len(), payload.len());
+    let mut charged_until = Instant::now();
     while masked.done < payload.len() {
         let from = masked.done;
-        let to = payload.len().min(from + slice_bytes);
+        let to = payload.len().min(from.saturating_add(slice_bytes));
         let rotated = key.rotate_left(8 * (from % 4) as u32);
         kernels().mask(&payload[from..to], rotated, &mut out[from..to]);
         masked.done = to;
-        if charge_for_a_slice(env) && to < payload.len() {
+        if charge_for_a_slice(env, &mut charged_until) && to < payload.len() {
             // SAFETY: `key` fits.
             let key = unsafe { sys::enif_make_uint(env.as_c_arg(), key) };
             return reschedule(
@@ -247,9 +252,10 @@ unsafe extern "C" fn utf8_validate(
             let text_term = aligned(env, text_term, text);
             return utf8_validate_slices(env, text_term, text, 0);
         }
+        let mut charged_until = (text.len() > slice_bytes / 2).then(Instant::now);
         let is_utf8 = kernels().is_utf8(text);
-        if text.len() > slice_bytes / 2 {
-            charge_for_a_slice(env);
+        if let Some(charged_until) = &mut charged_until {
+            charge_for_a_slice(env, charged_until);
         }
         boolean(is_utf8)
     })
@@ -280,13 +286,14 @@ fn utf8_validate_slices(
     mut from: usize,
 ) -> ErlNifTerm {
     let slice_bytes = slice_bytes();
+    let mut charged_until = Instant::now();
     while from < text.len() {
-        let to = cut(text, text.len().min(from + slice_bytes));
+        let to = cut(text, text.len().min(from.saturating_add(slice_bytes)));
         if !kernels().is_utf8(&text[from..to]) {
             return boolean(false);
         }
         from = to;
-        if charge_for_a_slice(env) && from < text.len() {
+        if charge_for_a_slice(env, &mut charged_until) && from < text.len() {
             // SAFETY: `env` is that of this call.
             let from = unsafe { sys::enif_make_uint64(env.as_c_arg(), from as u64) };
             return reschedule(
@@ -385,10 +392,16 @@ fn aligned(env: Env<'_>, term: ErlNifTerm, bytes: &[u8]) -> ErlNifTerm {
     copy
 }
 
-/// Charges the process for a slice of work. Whether its time slice is spent.
-pub fn charge_for_a_slice(env: Env<'_>) -> bool {
+/// Charges the process for a slice of work, which began at `charged_until`. Whether its time slice
+/// is spent.
+pub fn charge_for_a_slice(env: Env<'_>, charged_until: &mut Instant) -> bool {
+    let now = Instant::now();
+    let percent = now.duration_since(*charged_until).as_nanos() / TIME_PER_PERCENT.as_nanos();
+    let percent = percent.clamp(1, 100) as u32;
+    // What is less than a percent is charged with the next slice.
+    *charged_until = now.min(*charged_until + percent * TIME_PER_PERCENT);
     // SAFETY: `env` is that of this call.
-    unsafe { sys::enif_consume_timeslice(env.as_c_arg(), SLICE_PERCENT) == 1 }
+    unsafe { sys::enif_consume_timeslice(env.as_c_arg(), percent as c_int) == 1 }
 }
 
 type RawNif = unsafe extern "C" fn(*mut ErlNifEnv, c_int, *const ErlNifTerm) -> ErlNifTerm;
