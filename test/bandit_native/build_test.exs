@@ -123,6 +123,27 @@ defmodule BanditNative.BuildTest do
     assert output =~ "BANDIT_NATIVE_LIB=#{built}.not: no such file or directory"
   end
 
+  test "a library that is built while another is in use takes its place", context do
+    %{dir: dir, env: env} = context
+    project = copy_project(Path.join(dir, "project"))
+    built = File.read!(Application.app_dir(:bandit_native, "priv/native/bandit_native.so"))
+    tier = to_string(BanditNative.info().tiers.ws_mask)
+    File.write!(Path.join(dir, "one.so"), built)
+    # The same, but for the name that it has for its tier.
+    File.write!(Path.join(dir, "two.so"), String.replace(built, tier, String.upcase(tier)))
+    env = [{"BANDIT_NATIVE_LIB", Path.join(dir, "one.so")} | env]
+
+    script = """
+    IO.puts("first: \#{BanditNative.info().tiers.ws_mask}")
+    System.put_env("BANDIT_NATIVE_LIB", "\#{System.fetch_env!("TWO")}")
+    Mix.Task.rerun("compile.bandit_native", [])
+    IO.puts("then: \#{BanditNative.info().tiers.ws_mask}")
+    """
+
+    {output, 0} = mix(["run", "-e", script], project, [{"TWO", Path.join(dir, "two.so")} | env])
+    assert output =~ "first: #{tier}\nthen: #{String.upcase(tier)}\n"
+  end
+
   test "an application that has it as a dependency compiles, and boots as a release, also with the library deleted",
        %{dir: dir, env: env} do
     {_output, 0} = mix(["new", "parent", "--sup"], dir, env)

@@ -134,7 +134,8 @@ defmodule Mix.Tasks.Compile.BanditNative do
   end
 
   # By renaming, as a library that is in use must not be written to. Where a module is loaded that
-  # found an older one (`recompile` in IEx), the next call loads it anew.
+  # found an older one (`recompile` in IEx), the next call loads it anew. It would get the older one
+  # as long as that is in memory: the system takes libraries of one name for the same.
   defp install(path) do
     File.mkdir_p!(Path.dirname(library()))
     new = library() <> ".new"
@@ -142,6 +143,17 @@ defmodule Mix.Tasks.Compile.BanditNative do
     File.rename!(new, library())
     :code.purge(BanditNative.NIF)
     :code.delete(BanditNative.NIF)
+    purge_after_calls(100)
+  end
+
+  # To purge a module ends the processes that are in a call of it. Such a call takes milliseconds.
+  defp purge_after_calls(0), do: :code.purge(BanditNative.NIF)
+
+  defp purge_after_calls(tries) do
+    unless :code.soft_purge(BanditNative.NIF) do
+      Process.sleep(10)
+      purge_after_calls(tries - 1)
+    end
   end
 
   defp library do
