@@ -61,8 +61,9 @@ defmodule BanditNative.MixProject do
       licenses: ["MIT"],
       links: %{"RFC 6455" => "https://www.rfc-editor.org/rfc/rfc6455"},
       files:
-        ~w(lib native/*/src native/*/Cargo.toml Cargo.toml Cargo.lock .cargo mix.exs .formatter.exs) ++
-          ~w(test/fixtures/frames/*.gz test/fixtures/frames/manifest.tsv README.md CHANGELOG.md LICENSE)
+        ~w(lib native/bandit_native native/websocket_kernels/Cargo.toml native/websocket_kernels/src) ++
+          ~w(Cargo.toml Cargo.lock .cargo mix.exs .formatter.exs README.md CHANGELOG.md LICENSE) ++
+          ~w(test/fixtures/frames/manifest.tsv test/fixtures/frames/*.gz)
     ]
   end
 end
