@@ -171,6 +171,22 @@ defmodule BanditNative.NIFTest do
     end
   end
 
+  test "results that are kept do not keep their packets, and those that are not are freed" do
+    packet = SelfTest.bytes(1_000_000)
+    before = :erlang.memory(:binary)
+
+    kept =
+      for i <- 1..2000 do
+        copy = :binary.copy(packet)
+        assert byte_size(NIF.ws_mask(copy, i)) == 1_000_000
+        NIF.ws_mask(binary_part(copy, 6, 125), i)
+      end
+
+    :erlang.garbage_collect()
+    assert_eventually(fn -> :erlang.memory(:binary) - before < 5_000_000 end)
+    assert length(kept) == 2000
+  end
+
   test "many callers at once get what each asked for" do
     reload_with_slices_of(4096)
 

@@ -212,20 +212,6 @@ defmodule BanditNative.WebSocketTest do
     defp referenced(binary), do: :binary.referenced_byte_size(binary)
   end
 
-  test "a result that is kept does not keep its packet" do
-    before = :erlang.memory(:binary)
-
-    kept =
-      for _ <- 1..100 do
-        packet = SelfTest.bytes(1_000_000)
-        WebSocket.ws_mask(binary_part(packet, 6, 125), 1)
-      end
-
-    :erlang.garbage_collect()
-    assert :erlang.memory(:binary) - before < 10_000_000
-    assert length(kept) == 100
-  end
-
   # The same bytes, but the first begins `bits` bits into a byte.
   for bits <- 1..7 do
     defp shifted(binary, unquote(bits)) do
