@@ -6,6 +6,7 @@ defmodule BanditNative.Integration.ConnectionTest do
   alias BanditNative.{LiveServer, Messages}
 
   @moduletag skip: LiveServer.skip()
+  @moduletag timeout: 120_000
 
   for name <- [:masking, :masking_and_text] do
     describe "a server with #{name}" do
@@ -90,7 +91,7 @@ defmodule BanditNative.Integration.ConnectionTest do
             end
           end,
           max_concurrency: 200,
-          timeout: 30_000
+          timeout: :infinity
         )
         |> Enum.each(&assert {:ok, _} = &1)
       end

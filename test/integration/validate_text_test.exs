@@ -8,6 +8,7 @@ defmodule BanditNative.Integration.ValidateTextTest do
 
   @moduletag skip: LiveServer.skip()
   @moduletag :capture_log
+  @moduletag timeout: 120_000
 
   @compile {:no_warn_undefined, :telemetry}
 
@@ -163,14 +164,14 @@ defmodule BanditNative.Integration.ValidateTextTest do
   # What the client gets, and what happens in the connection's process, in this order.
   defp events(port, frames, options) do
     socket = connect(port, options)
-    assert_receive {:event, :init, handler}
+    assert_receive {:event, :init, handler}, 10_000
     monitor = Process.monitor(handler)
     # An answer after it says that the monitor is in place.
     :sys.get_state(handler)
     send_bytes(socket, frames)
     client = read_to_end(socket)
     :gen_tcp.close(socket)
-    assert_receive {:DOWN, ^monitor, :process, ^handler, reason}, 5_000
+    assert_receive {:DOWN, ^monitor, :process, ^handler, reason}, 10_000
     {client, [{:init, handler} | received()] ++ [exit: reason]}
   end
 

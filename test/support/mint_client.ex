@@ -15,7 +15,7 @@ defmodule BanditNative.MintClient do
 
     {:ok, http} = Mint.HTTP.connect(:http, "127.0.0.1", port, protocols: [:http1], mode: :passive)
     {:ok, http, request} = Mint.WebSocket.upgrade(:ws, http, path, [], options)
-    {:ok, http, responses} = Mint.WebSocket.recv(http, 0, 5_000)
+    {:ok, http, responses} = Mint.WebSocket.recv(http, 0, 60_000)
 
     status = for {:status, ^request, status} <- responses, do: status
     headers = for {:headers, ^request, headers} <- responses, header <- headers, do: header
@@ -32,7 +32,7 @@ defmodule BanditNative.MintClient do
 
   @doc "The next frames, of which there is one at least."
   def receive_frames(client) do
-    {:ok, http, responses} = Mint.WebSocket.recv(client.http, 0, 10_000)
+    {:ok, http, responses} = Mint.WebSocket.recv(client.http, 0, 60_000)
 
     bytes =
       for {:data, request, bytes} <- responses, request == client.request, into: "", do: bytes

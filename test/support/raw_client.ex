@@ -5,6 +5,9 @@ defmodule BanditNative.RawClient do
 
   import Bitwise
 
+  # Long enough for a machine that is busy with other things.
+  @timeout 60_000
+
   @doc "Opens a connection. With `compress: true`, permessage-deflate is asked for (RFC 7692)."
   def connect(port, options \\ []) do
     {:ok, socket} =
@@ -34,7 +37,7 @@ defmodule BanditNative.RawClient do
     if String.ends_with?(headers, "\r\n\r\n") do
       headers
     else
-      {:ok, byte} = :gen_tcp.recv(socket, 1, 5_000)
+      {:ok, byte} = :gen_tcp.recv(socket, 1, @timeout)
       read_headers(socket, headers <> byte)
     end
   end
@@ -106,8 +109,8 @@ defmodule BanditNative.RawClient do
 
   The payload of a close frame is its status code, that of a compressed one `{:compressed, bytes}`.
   """
-  def read_frame(socket, timeout \\ 10_000) do
-    case :gen_tcp.recv(socket, 2, timeout) do
+  def read_frame(socket) do
+    case :gen_tcp.recv(socket, 2, @timeout) do
       {:ok, <<1::1, compressed::1, 0::2, opcode::4, 0::1, length::7>>} ->
         size =
           case length do
@@ -138,7 +141,7 @@ defmodule BanditNative.RawClient do
   defp read(_socket, 0), do: ""
 
   defp read(socket, size) do
-    {:ok, bytes} = :gen_tcp.recv(socket, size, 10_000)
+    {:ok, bytes} = :gen_tcp.recv(socket, size, @timeout)
     bytes
   end
 
