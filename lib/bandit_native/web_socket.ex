@@ -51,18 +51,13 @@ defmodule BanditNative.WebSocket do
   """
   @doc since: "0.1.0"
   @spec ws_mask_batch([{payload :: binary(), mask :: 0..0xFFFFFFFF}]) :: [binary()]
+  def ws_mask_batch([{payload, mask}]), do: [ws_mask(payload, mask)]
+
   def ws_mask_batch(frames) do
-    case NIF.ws_mask_batch(frames) do
-      :too_large -> ws_mask_in_halves(frames)
-      masked -> masked
+    with :too_large <- NIF.ws_mask_batch(frames) do
+      {head, tail} = Enum.split(frames, div(length(frames), 2))
+      ws_mask_batch(head) ++ ws_mask_batch(tail)
     end
-  end
-
-  defp ws_mask_in_halves([{payload, mask}]), do: [ws_mask(payload, mask)]
-
-  defp ws_mask_in_halves(frames) do
-    {head, tail} = Enum.split(frames, div(length(frames), 2))
-    ws_mask_batch(head) ++ ws_mask_batch(tail)
   end
 
   @doc """

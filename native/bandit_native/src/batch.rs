@@ -73,7 +73,7 @@ impl Size {
 
 struct Masked<'a> {
     list: ErlNifTerm,
-    /// The binary that the larger results are parts of.
+    /// The binary that the larger results are parts of; any term where there are none.
     shared: ErlNifTerm,
     shared_bytes: &'a mut [MaybeUninit<u8>],
 }
@@ -87,7 +87,10 @@ fn mask_list<'a>(env: Env<'a>, list: ErlNifTerm, size: &mut Size) -> Result<Mask
         if unsafe { sys::enif_is_empty_list(env.as_c_arg(), list) } == 0 {
             return Err(Refusal::BadArgument);
         }
-        let (shared, shared_bytes) = new_binary(env, size.shared_bytes);
+        let (shared, shared_bytes): (_, &mut [_]) = match size.shared_bytes {
+            0 => (list, &mut []),
+            len => new_binary(env, len),
+        };
         return Ok(Masked {
             list,
             shared,
