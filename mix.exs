@@ -17,7 +17,7 @@ defmodule BanditNative.MixProject do
       name: "BanditNative",
       description: "Native WebSocket masking and UTF-8 validation for the Bandit web server",
       package: package(),
-      docs: [main: "readme", extras: ["README.md", "CHANGELOG.md"]]
+      docs: [main: "readme", extras: ["README.md", "CHANGELOG.md", "SECURITY.md"]]
     ]
   end
 
@@ -62,7 +62,7 @@ defmodule BanditNative.MixProject do
       links: %{"RFC 6455" => "https://www.rfc-editor.org/rfc/rfc6455"},
       files:
         ~w(lib native/bandit_native native/websocket_kernels/Cargo.toml native/websocket_kernels/src) ++
-          ~w(Cargo.toml Cargo.lock .cargo mix.exs .formatter.exs README.md CHANGELOG.md LICENSE) ++
+          ~w(Cargo.toml Cargo.lock .cargo mix.exs .formatter.exs README.md CHANGELOG.md SECURITY.md LICENSE) ++
           ~w(test/fixtures/frames/manifest.tsv test/fixtures/frames/*.gz)
     ]
   end
