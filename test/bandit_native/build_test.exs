@@ -57,7 +57,7 @@ defmodule BanditNative.BuildTest do
     refute output =~ @building
 
     # A new time is no change.
-    source = Path.join(project, "native/bandit_native/src/hot.rs")
+    source = Path.join(project, "native/bandit_native/src/vm.rs")
     File.touch!(source, System.os_time(:second) + 10)
     {output, 0} = mix(["compile"], project, env)
     refute output =~ @building

@@ -1,11 +1,14 @@
 //! The NIFs of `BanditNative.NIF`.
 //!
-//! What is computed is in the crate `websocket_kernels`; here is how the VM calls it. The functions
-//! that are called for each frame are in [`hot`]. This file loads the library, and says what was
-//! loaded.
+//! What is computed is in the crate `websocket_kernels`; here is how the VM calls it. Each function
+//! that works on payloads has a file; what they ask of the VM is in [`vm`], and how the large ones
+//! are done in parts in [`slices`]. This file loads the library, and says what was loaded.
 
-mod batch;
-mod hot;
+mod slices;
+mod utf8_validate;
+mod vm;
+mod ws_mask;
+mod ws_mask_batch;
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -26,7 +29,7 @@ struct LoadInfo<'a> {
     version: &'a str,
     /// The tier to stay at or below, or `nil`.
     max_tier: Term<'a>,
-    /// For tests, see `hot`; or `nil`.
+    /// For tests, see [`slices`]; or `nil`.
     slice_bytes: Option<usize>,
 }
 
@@ -75,7 +78,8 @@ fn load(env: Env, load_info: Term) -> Result<(), Refusal> {
         // The application says so when it starts.
         choose_kernels(atom::nil().to_term(env));
     }
-    hot::load(env, info.slice_bytes).map_err(|()| Refusal::BadLoadInfo)
+    slices::set_slice_bytes(info.slice_bytes);
+    ws_mask::load(env).map_err(|()| Refusal::BadLoadInfo)
 }
 
 #[rustler::nif]

@@ -13,9 +13,9 @@ use rustler::codegen_runtime::inventory;
 use rustler::sys::{self, ErlNifEnv, ErlNifTerm};
 use rustler::{Env, Nif};
 
-use crate::hot::slice_bytes;
-use crate::hot::{atom, bad_argument, bytes, catch, charge_for_a_slice, key_of, new_binary};
 use crate::kernels;
+use crate::slices::{charge_for_a_slice, slice_bytes};
+use crate::vm::{atom, bad_argument, bytes, catch, key_of, new_binary};
 
 /// Payloads in a batch, each of which takes some 50 ns.
 const MAX_FRAMES: usize = 256;

@@ -1,0 +1,60 @@
+//! Why, and how, calls with large binaries are cut into slices.
+//!
+//! A NIF holds its scheduler for as long as it runs, and the VM takes no notice of how long that
+//! is: it counts one reduction. So a payload of more than [`slice_bytes`] is worked on in slices.
+//! After each the process is charged for the time it took (`enif_consume_timeslice`), and once its
+//! time slice is spent the rest is rescheduled as a new call (`enif_schedule_nif`), behind whoever else
+//! waits. A large frame so costs its process reductions, as it would in Elixir, and no one else
+//! waits longer for it. There is no dirty scheduler in it: moving to one costs more than most
+//! payloads take, and the dirty threads are few and shared with file I/O.
+//!
+//! Between two slices the process may be garbage-collected, suspended or killed. What a call needs
+//! for going on is in the arguments of the next: terms, which the VM keeps alive and moves, and a
+//! `Masked` resource with the unfinished result, which the VM frees if the call is never
+//! finished. Pointers into terms are taken anew in every slice.
+
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use rustler::Env;
+use rustler::sys;
+
+/// Bytes that are worked on before the scheduler is asked. 128 KiB take 5 to 15 µs with vectors, so
+/// that asking, and reading the clock (some 40 ns) cost nothing that could be measured, and 1 % of a
+/// time slice, the least that can be charged, is what they take.
+const DEFAULT_SLICE_BYTES: usize = 128 * 1024;
+
+/// What costs a process 1 % of a time slice (4,000 reductions, about 1 ms). A slice costs that at
+/// least, and more where it took longer: without vectors, on an old CPU, or where the result's memory
+/// is new to the system, the same bytes take up to ten times as long.
+const TIME_PER_PERCENT: Duration = Duration::from_micros(10);
+
+/// [`DEFAULT_SLICE_BYTES`]; or, for tests, so few that small payloads are sliced too.
+static SLICE_BYTES: AtomicUsize = AtomicUsize::new(DEFAULT_SLICE_BYTES);
+
+/// The bytes in a slice, and the most that are worked on in a call that has none.
+pub fn slice_bytes() -> usize {
+    SLICE_BYTES.load(Ordering::Relaxed)
+}
+
+/// Sets [`slice_bytes`] to `bytes`, or to what it is as a rule.
+pub fn set_slice_bytes(bytes: Option<usize>) {
+    // A slice of text ends where a character does: it must have room for the longest.
+    SLICE_BYTES.store(
+        bytes.unwrap_or(DEFAULT_SLICE_BYTES).max(4),
+        Ordering::Relaxed,
+    );
+}
+
+/// Charges the process for a slice of work, which began at `charged_until`. Whether its time slice
+/// is spent.
+pub fn charge_for_a_slice(env: Env<'_>, charged_until: &mut Instant) -> bool {
+    let now = Instant::now();
+    let percent = now.duration_since(*charged_until).as_nanos() / TIME_PER_PERCENT.as_nanos();
+    let percent = percent.clamp(1, 100) as u32;
+    // What is less than a percent is charged with the next slice.
+    *charged_until = now.min(*charged_until + percent * TIME_PER_PERCENT);
+    // SAFETY: `env` is that of this call.
+    unsafe { sys::enif_consume_timeslice(env.as_c_arg(), percent as c_int) == 1 }
+}
