@@ -9,7 +9,7 @@ defmodule BanditNative.NIF do
   # The library is built after this module is compiled, and to be looked for only then.
   @compile {:autoload, false}
 
-  @rebuild "To build it again: mix deps.compile bandit_native --force"
+  @rebuild "To build it again, where the application is compiled: mix deps.compile bandit_native --force"
 
   @version Mix.Project.config()[:version]
 
@@ -120,7 +120,7 @@ defmodule BanditNative.NIF do
     if Enum.all?(mapped_up_to, &(&1 <= byte_size(content))) do
       :ok
     else
-      {:error, {:truncated, "#{file} is cut off: it has #{byte_size(content)} bytes only."}}
+      {:error, {:truncated, "#{file} is cut off: it has #{byte_size(content)} bytes only"}}
     end
   end
 
@@ -135,7 +135,7 @@ defmodule BanditNative.NIF do
     if text =~ "call unsuccessful (2)" do
       "#{path} is of another version than this code, #{@version}. #{@rebuild}"
     else
-      "#{text} A library must be whole, and built on a system like the one that it is to run on: " <>
+      "#{text}. A library must be whole, and built on a system like the one that it is to run on: " <>
         "the same CPU architecture, and a C library that is no newer. #{@rebuild}"
     end
   end

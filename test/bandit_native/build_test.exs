@@ -121,6 +121,10 @@ defmodule BanditNative.BuildTest do
     {output, status} = mix(["compile"], project, [{"BANDIT_NATIVE_LIB", built <> ".not"} | env])
     assert status != 0
     assert output =~ "BANDIT_NATIVE_LIB=#{built}.not: no such file or directory"
+
+    {output, status} = mix(["compile"], project, [{"BANDIT_NATIVE_LIB", "here.so"} | env])
+    assert status != 0
+    assert output =~ "not an absolute path"
   end
 
   test "a library that is built while another is in use takes its place", context do

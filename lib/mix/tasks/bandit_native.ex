@@ -14,17 +14,19 @@ defmodule Mix.Tasks.BanditNative do
     4. The time that calls take, beside the plain Elixir functions that serve where the library
        can't be loaded.
 
-  Takes less than half a minute. The exit status is 1 if a test fails or the library is not in use.
+  Your application is not started. Takes less than half a minute. The exit status is 1 if a test fails or the library is not in use.
   """
 
   use Mix.Task
 
   alias BanditNative.{Fallback, SelfTest, WebSocket}
 
-  @requirements ["app.start"]
+  # Of the application that this runs in, what it is configured to do is of interest, and no more.
+  @requirements ["app.config"]
 
   @impl true
   def run(_args) do
+    {:ok, _started} = Application.ensure_all_started(:bandit_native)
     info = BanditNative.info()
     report(info)
     checks = SelfTest.run(WebSocket, Fallback)
@@ -101,6 +103,8 @@ defmodule Mix.Tasks.BanditNative do
     end
 
     defp check_server(client) do
+      {:ok, _started} = Application.ensure_all_started(:bandit)
+
       {:ok, server} =
         Bandit.start_link(
           plug: Upgrade,

@@ -16,15 +16,30 @@ defmodule Mix.Tasks.Compile.BanditNative do
   # What cargo lets the user change about the library.
   @cargo_variables ~w(CARGO_BUILD_TARGET CARGO_BUILD_RUSTFLAGS CARGO_ENCODED_RUSTFLAGS RUSTFLAGS)
 
-  @help """
-  bandit_native needs Rust 1.91 or later to build its native library: install it with your system's
-  package manager or from https://rustup.rs, so that `cargo` is in the PATH.
-
+  @alternatives """
   Or set one of these when you compile:
 
     BANDIT_NATIVE_LIB=/path/to/library   use this library, which was built elsewhere from the same
                                          version for the system that it is to run on
     BANDIT_NATIVE_BUILD=skip             build nothing, and run on the plain Elixir fallback
+  """
+
+  @no_cargo """
+  cargo is not installed.
+
+  bandit_native needs Rust 1.91 or later to build its native library: install it with your system's
+  package manager or from https://rustup.rs, so that `cargo` is in the PATH.
+
+  """
+
+  @cargo_needs """
+  What it needs:
+
+    * Rust 1.91 or later
+    * a C compiler, which Rust links with
+    * the network, or crates that were downloaded before
+    * a folder that can be written to: target/ here, or an absolute path in CARGO_TARGET_DIR
+
   """
 
   @impl true
@@ -34,6 +49,10 @@ defmodule Mix.Tasks.Compile.BanditNative do
 
     cond do
       source == :skip ->
+        Mix.shell().info(
+          "bandit_native is not built (BANDIT_NATIVE_BUILD=skip): plain Elixir serves"
+        )
+
         clean()
         {:noop, []}
 
@@ -71,14 +90,18 @@ defmodule Mix.Tasks.Compile.BanditNative do
         Mix.raise("BANDIT_NATIVE_BUILD can be skip or unset, but is #{inspect(other)}")
 
       {path, _build} ->
-        {:library, Path.expand(path)}
+        {:library, path}
     end
   end
 
   # By content, not by time: a checkout or a copied build cache changes the times of all files.
   defp fingerprint(:skip), do: nil
 
+  # A relative path would be taken from this package's folder.
   defp fingerprint({:library, path}) do
+    if Path.type(path) != :absolute,
+      do: Mix.raise("BANDIT_NATIVE_LIB=#{path}: not an absolute path")
+
     case File.read(path) do
       {:ok, content} -> digest({path, content})
       {:error, reason} -> Mix.raise("BANDIT_NATIVE_LIB=#{path}: #{:file.format_error(reason)}")
@@ -96,7 +119,7 @@ defmodule Mix.Tasks.Compile.BanditNative do
   defp fetch({:library, path}), do: path
 
   defp fetch(:cargo) do
-    cargo = System.find_executable("cargo") || Mix.raise("cargo is not installed.\n\n" <> @help)
+    cargo = System.find_executable("cargo") || Mix.raise(@no_cargo <> @alternatives)
 
     Mix.shell().info(
       "Building the native library of bandit_native with cargo (some 20 seconds the first time)"
@@ -118,7 +141,7 @@ defmodule Mix.Tasks.Compile.BanditNative do
 
         Mix.raise(
           "cargo could not build the native library (exit status #{status}, see above; this is " <>
-            "#{String.trim(version)}).\n\n" <> @help
+            "#{String.trim(version)}).\n\n" <> @cargo_needs <> @alternatives
         )
     end
   end
