@@ -2,7 +2,7 @@ defmodule BanditNative.NIF do
   @moduledoc false
   # The functions of the native library. Their bodies here are what runs where it can't be loaded.
 
-  alias BanditNative.Fallback
+  alias BanditNative.{Fallback, Library}
 
   @on_load :load
 
@@ -67,14 +67,12 @@ defmodule BanditNative.NIF do
 
     path = Path.join(priv_dir(), "native/bandit_native")
 
-    with [file] <- Path.wildcard(path <> ".{so,dll}"),
-         :ok <- check_length(file),
+    with :ok <- Library.check(path <> Library.extension()),
          :ok <- :erlang.load_nif(String.to_charlist(path), load_info) do
       :ok
     else
-      [] -> {:error, "there is no #{path}.so. #{@rebuild}, with BANDIT_NATIVE_BUILD unset"}
       {:error, {_kind, text}} -> {:error, explain(to_string(text), path)}
-      {:error, reason} -> {:error, inspect(reason)}
+      {:error, reason} -> {:error, "#{reason}. #{@rebuild}, with BANDIT_NATIVE_BUILD unset"}
     end
   rescue
     error -> {:error, Exception.message(error)}
@@ -93,47 +91,9 @@ defmodule BanditNative.NIF do
     end
   end
 
-  # The system maps a library into memory as far as its program headers say. Where the file ends
-  # before that, as after an interrupted copy, the node would die of SIGBUS. (ELF, System V ABI
-  # chapter 4. Other formats are left to the system.)
-  defp check_length(file) do
-    content = File.read!(file)
-
-    mapped_up_to =
-      case content do
-        <<0x7F, "ELF", 2, 1, _::binary-26, table::little-64, _::binary-14, size::little-16,
-          count::little-16, _::binary>> ->
-          for <<1::little-32, _::32, from::little-64, _::binary-16, length::little-64, _::binary>> <-
-                program_headers(content, table, size, count),
-              do: from + length
-
-        <<0x7F, "ELF", 1, 1, _::binary-22, table::little-32, _::binary-10, size::little-16,
-          count::little-16, _::binary>> ->
-          for <<1::little-32, from::little-32, _::binary-8, length::little-32, _::binary>> <-
-                program_headers(content, table, size, count),
-              do: from + length
-
-        _other ->
-          []
-      end
-
-    if Enum.all?(mapped_up_to, &(&1 <= byte_size(content))) do
-      :ok
-    else
-      {:error, {:truncated, "#{file} is cut off: it has #{byte_size(content)} bytes only"}}
-    end
-  end
-
-  defp program_headers(content, table, size, count) do
-    for i <- 0..(count - 1)//1,
-        from = table + i * size,
-        from + size <= byte_size(content),
-        do: binary_part(content, from, size)
-  end
-
   defp explain(text, path) do
     if text =~ "call unsuccessful (2)" do
-      "#{path} is of another version than this code, #{@version}. #{@rebuild}"
+      "#{path}#{Library.extension()} is of another version than this code, #{@version}. #{@rebuild}"
     else
       "#{text}. A library must be whole, and built on a system like the one that it is to run on: " <>
         "the same CPU architecture, and a C library that is no newer. #{@rebuild}"

@@ -151,5 +151,10 @@ defmodule BanditNative.ValidateText do
 
   @doc false
   def valid?({text, [opcode: :text]}), do: WebSocket.utf8_validate(text)
+
+  # What a later server might add to the options must not turn the check off.
+  def valid?({text, [_, _ | _] = options}),
+    do: options[:opcode] != :text or WebSocket.utf8_validate(text)
+
   def valid?(_message), do: true
 end

@@ -69,25 +69,84 @@ defmodule BanditNative.LoadingTest do
   test "with a library that is cut off the fallback serves", %{app: app, library: library} do
     whole = File.read!(library)
 
-    for size <- [0, 1, 63, 64, 1000, 65_536, div(byte_size(whole), 2)] do
+    for size <- [
+          0,
+          1,
+          63,
+          64,
+          1000,
+          65_536,
+          div(byte_size(whole), 2),
+          div(byte_size(whole) * 4, 5)
+        ] do
       File.write!(library, binary_part(whole, 0, size))
-      assert_fallback(run(app), ~r/cut off|too short|invalid ELF|cannot/)
+      assert_fallback(run(app), ~r/cut off|not what was built/)
     end
   end
 
+  test "with a library that is damaged the fallback serves", %{app: app, library: library} do
+    whole = File.read!(library)
+
+    for from <- [4096, 65_536, div(byte_size(whole), 2), div(byte_size(whole) * 3, 4)] do
+      File.write!(
+        library,
+        binary_part(whole, 0, from) <> <<0::size((byte_size(whole) - from) * 8)>>
+      )
+
+      assert_fallback(run(app), "is not what was built")
+    end
+  end
+
+  test "a library without symbols is as good", %{app: app, library: library} do
+    if strip = System.find_executable("strip") do
+      {_output, 0} = System.cmd(strip, [library])
+      assert {%{native: true}, []} = run(app)
+    end
+  end
+
+  test "a library whose digest is not there is used", %{app: app, library: library} do
+    File.rm!(library <> ".md5")
+    assert {%{native: true}, []} = run(app)
+  end
+
+  test "with something else in the library's place the fallback serves", context do
+    %{app: app, library: library} = context
+    File.rm!(library)
+    File.mkdir!(library)
+    assert_fallback(run(app), "is no file but a directory")
+    File.rmdir!(library)
+    # To read from a pipe that nobody writes to would be to wait for ever.
+    {_output, 0} = System.cmd("mkfifo", [library])
+    assert_fallback(run(app), "is no file but a other")
+    File.rm!(library)
+    File.ln_s!(library, library)
+    assert_fallback(run(app), "too many levels of symbolic links")
+  end
+
+  test "characters that mean something in patterns may be in the path", context do
+    %{app: app, tmp_dir: tmp_dir} = context
+    strange = Path.join(tmp_dir, "a[1]{b,c}*? d")
+    File.mkdir_p!(strange)
+    File.rename!(app, Path.join(strange, "bandit_native"))
+    assert {%{native: true}, []} = run(Path.join(strange, "bandit_native"))
+  end
+
   test "with a library that is none the fallback serves", %{app: app, library: library} do
+    File.rm!(library <> ".md5")
     File.write!(library, :binary.copy("not a library\n", 100_000))
     assert_fallback(run(app), "ELF")
   end
 
   test "with a library for another CPU the fallback serves", %{app: app, library: library} do
     # e_machine of the ELF header: RISC-V.
+    File.rm!(library <> ".md5")
     <<head::binary-18, _machine::little-16, rest::binary>> = File.read!(library)
     File.write!(library, <<head::binary, 0xF3::little-16, rest::binary>>)
     assert_fallback(run(app), ~r/cannot open|ELF|machine/)
   end
 
   test "with a library for a newer C library the fallback serves", %{app: app, library: library} do
+    File.rm!(library <> ".md5")
     newer = library |> File.read!() |> String.replace("GLIBC_2.", "GLIBC_9.")
     File.write!(library, newer)
     assert_fallback(run(app), ~r/version .GLIBC_9.* not found/)

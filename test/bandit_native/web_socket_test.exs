@@ -160,6 +160,21 @@ defmodule BanditNative.WebSocketTest do
     end
   end
 
+  defmodule Wrong do
+    # Right but for the last byte, and for what is not UTF-8.
+    def ws_mask(payload, mask) do
+      masked = Fallback.ws_mask(payload, mask)
+      if masked == "", do: "", else: binary_part(masked, 0, byte_size(masked) - 1) <> "\0"
+    end
+
+    def utf8_validate(_text), do: true
+  end
+
+  test "the self-test finds the faults of an implementation that has some" do
+    for {name, _cases, failures} <- SelfTest.run(Wrong, Naive),
+        do: assert(failures != [], name)
+  end
+
   describe "ws_mask_batch/1" do
     test "gives what ws_mask/2 gives for each frame, in order, for batches of all shapes" do
       parent = SelfTest.bytes(400_000)

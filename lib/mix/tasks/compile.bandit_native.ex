@@ -5,6 +5,8 @@ defmodule Mix.Tasks.Compile.BanditNative do
 
   use Mix.Task.Compiler
 
+  alias BanditNative.Library
+
   # What the library depends on. Tests, benchmarks and the fuzzer are no part of it.
   @sources [
     "Cargo.{toml,lock}",
@@ -56,8 +58,8 @@ defmodule Mix.Tasks.Compile.BanditNative do
         clean()
         {:noop, []}
 
-      "--force" not in args and File.exists?(library()) and
-          File.read(manifest()) == {:ok, fingerprint} ->
+      "--force" not in args and File.read(manifest()) == {:ok, fingerprint} and
+        File.exists?(library()) and File.exists?(Library.seal_of(library())) ->
         {:noop, []}
 
       true ->
@@ -73,6 +75,7 @@ defmodule Mix.Tasks.Compile.BanditNative do
 
   @impl true
   def clean do
+    File.rm(Library.seal_of(library()))
     File.rm(library())
     File.rm(manifest())
     :ok
@@ -109,7 +112,7 @@ defmodule Mix.Tasks.Compile.BanditNative do
   end
 
   defp fingerprint(:cargo) do
-    sources = for pattern <- @sources, path <- Path.wildcard(pattern, match_dot: true), do: path
+    sources = for pattern <- @sources, path <- Path.wildcard(pattern), do: path
     contents = Enum.map(sources, &{&1, File.read!(&1)})
     digest({contents, Enum.map(@cargo_variables, &System.get_env/1)})
   end
@@ -151,7 +154,7 @@ defmodule Mix.Tasks.Compile.BanditNative do
     name = ~r/"filenames":\["((?:[^"\\]|\\.)*bandit_native\.(?:so|dll|dylib))"/
 
     case Regex.run(name, output) do
-      [_match, path] -> String.replace(path, "\\\\", "\\")
+      [_match, path] -> Regex.replace(~r/\\(["\\])/, path, "\\1")
       nil -> Mix.raise("cargo built no library that the VM could load. It said:\n\n#{output}")
     end
   end
@@ -161,9 +164,12 @@ defmodule Mix.Tasks.Compile.BanditNative do
   # as long as that is in memory: the system takes libraries of one name for the same.
   defp install(path) do
     File.mkdir_p!(Path.dirname(library()))
-    new = library() <> ".new"
+    # Of this process alone: two builds at once must not write to one file.
+    new = "#{library()}.#{System.pid()}.new"
     File.cp!(path, new)
+    File.rm(Library.seal_of(library()))
     File.rename!(new, library())
+    Library.seal(library())
     :code.purge(BanditNative.NIF)
     :code.delete(BanditNative.NIF)
     purge_after_calls(100)
@@ -180,8 +186,8 @@ defmodule Mix.Tasks.Compile.BanditNative do
   end
 
   defp library do
-    extension = if match?({:win32, _name}, :os.type()), do: ".dll", else: ".so"
-    Path.join([Mix.Project.app_path(), "priv", "native", "bandit_native" <> extension])
+    name = "bandit_native" <> Library.extension()
+    Path.join([Mix.Project.app_path(), "priv", "native", name])
   end
 
   defp manifest, do: Path.join(Mix.Project.manifest_path(), "compile.bandit_native")
