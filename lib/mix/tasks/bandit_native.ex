@@ -14,7 +14,8 @@ defmodule Mix.Tasks.BanditNative do
     4. The time that calls take, beside the plain Elixir functions that serve where the library
        can't be loaded.
 
-  Your application is not started. Takes less than half a minute. The exit status is 1 if a test fails or the library is not in use.
+  Your application is not started. Takes less than half a minute. The exit status is 1 if a test fails
+  or the library is not in use.
   """
 
   use Mix.Task
