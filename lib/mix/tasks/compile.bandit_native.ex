@@ -73,10 +73,10 @@ defmodule Mix.Tasks.Compile.BanditNative do
   @impl true
   def manifests, do: [manifest()]
 
+  # By `mix clean` this is called when the project's other modules are gone already.
   @impl true
   def clean do
-    File.rm(Library.seal_of(library()))
-    File.rm(library())
+    File.rm_rf!(folder())
     File.rm(manifest())
     :ok
   end
@@ -163,7 +163,7 @@ defmodule Mix.Tasks.Compile.BanditNative do
   # found an older one (`recompile` in IEx), the next call loads it anew. It would get the older one
   # as long as that is in memory: the system takes libraries of one name for the same.
   defp install(path) do
-    File.mkdir_p!(Path.dirname(library()))
+    File.mkdir_p!(folder())
     # Of this process alone: two builds at once must not write to one file.
     new = "#{library()}.#{System.pid()}.new"
     File.cp!(path, new)
@@ -185,10 +185,7 @@ defmodule Mix.Tasks.Compile.BanditNative do
     end
   end
 
-  defp library do
-    name = "bandit_native" <> Library.extension()
-    Path.join([Mix.Project.app_path(), "priv", "native", name])
-  end
-
+  defp folder, do: Path.join(Mix.Project.app_path(), "priv/native")
+  defp library, do: Path.join(folder(), "bandit_native" <> Library.extension())
   defp manifest, do: Path.join(Mix.Project.manifest_path(), "compile.bandit_native")
 end
