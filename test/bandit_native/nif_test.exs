@@ -161,12 +161,15 @@ defmodule BanditNative.NIFTest do
     end
   end
 
+  # The callers pause between calls: to load a module, the VM's code server must get its turn several
+  # times, and waits long for it beside processes that never pause.
+  @tag timeout: 300_000
   test "the library is loaded over itself while calls run, and stays native" do
-    payload = SelfTest.bytes(1_000_000)
+    payload = SelfTest.bytes(8_000_000)
     expected = NIF.ws_mask(payload, 0x37FA213D)
 
     callers =
-      for size <- [0, 125, 65_536, 1_000_000] do
+      for size <- [0, 125, 1_000_000, 8_000_000] do
         payload = binary_part(payload, 0, size)
         expected = binary_part(expected, 0, size)
         Task.async(fn -> call_until_told(payload, expected, 0) end)
@@ -186,14 +189,14 @@ defmodule BanditNative.NIFTest do
     assert length(reloads) > 2
 
     for caller <- callers, do: send(caller.pid, :stop)
-    for calls <- Task.await_many(callers, 30_000), do: assert(calls > 100)
+    for calls <- Task.await_many(callers, 30_000), do: assert(calls > 10)
   end
 
   defp call_until_told(payload, expected, calls) do
     receive do
       :stop -> calls
     after
-      0 ->
+      1 ->
         assert NIF.ws_mask(payload, 0x37FA213D) == expected
         assert NIF.utf8_validate("é")
         call_until_told(payload, expected, calls + 1)
