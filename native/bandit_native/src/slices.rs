@@ -47,6 +47,18 @@ pub fn set_slice_bytes(bytes: Option<usize>) {
     );
 }
 
+/// Does `work` on `bytes` bytes, no more than a slice, and charges the process where it is more than
+/// half of one. Less is not worth a look at the clock.
+#[inline]
+pub fn charged<T>(env: Env<'_>, bytes: usize, work: impl FnOnce() -> T) -> T {
+    let mut charged_until = (bytes > slice_bytes() / 2).then(Instant::now);
+    let result = work();
+    if let Some(charged_until) = &mut charged_until {
+        charge_for_a_slice(env, charged_until);
+    }
+    result
+}
+
 /// Charges the process for a slice of work, which began at `charged_until`. Whether its time slice
 /// is spent.
 pub fn charge_for_a_slice(env: Env<'_>, charged_until: &mut Instant) -> bool {

@@ -9,7 +9,7 @@ use rustler::{Env, Nif};
 use websocket_kernels::cut;
 
 use crate::kernels;
-use crate::slices::{charge_for_a_slice, slice_bytes};
+use crate::slices::{charge_for_a_slice, charged, slice_bytes};
 use crate::vm::{aligned, bad_argument, boolean, bytes, catch, reschedule};
 
 inventory::submit!(Nif {
@@ -30,17 +30,11 @@ unsafe extern "C" fn utf8_validate(
         let Some(text) = bytes(env, text_term) else {
             return bad_argument(env);
         };
-        let slice_bytes = slice_bytes();
-        if text.len() > slice_bytes {
+        if text.len() > slice_bytes() {
             let text_term = aligned(env, text_term, text);
             return utf8_validate_slices(env, text_term, text, 0);
         }
-        let mut charged_until = (text.len() > slice_bytes / 2).then(Instant::now);
-        let is_utf8 = kernels().is_utf8(text);
-        if let Some(charged_until) = &mut charged_until {
-            charge_for_a_slice(env, charged_until);
-        }
-        boolean(is_utf8)
+        boolean(charged(env, text.len(), || kernels().is_utf8(text)))
     })
 }
 

@@ -13,7 +13,7 @@ use rustler::sys::{
 use rustler::{Env, Nif};
 
 use crate::kernels;
-use crate::slices::{charge_for_a_slice, slice_bytes};
+use crate::slices::{charge_for_a_slice, charged, slice_bytes};
 use crate::vm::{aligned, bad_argument, bytes, catch, key_of, new_binary, raise, reschedule};
 
 inventory::submit!(Nif {
@@ -34,17 +34,14 @@ unsafe extern "C" fn ws_mask(
         let (Some(payload), Some(key)) = (bytes(env, payload_term), key_of(env, key)) else {
             return bad_argument(env);
         };
-        let slice_bytes = slice_bytes();
-        if payload.len() > slice_bytes {
+        if payload.len() > slice_bytes() {
             return ws_mask_in_slices(env, payload_term, payload, key);
         }
-        let mut charged_until = (payload.len() > slice_bytes / 2).then(Instant::now);
-        let (term, out) = new_binary(env, payload.len());
-        kernels().mask(payload, key, out);
-        if let Some(charged_until) = &mut charged_until {
-            charge_for_a_slice(env, charged_until);
-        }
-        term
+        charged(env, payload.len(), || {
+            let (term, out) = new_binary(env, payload.len());
+            kernels().mask(payload, key, out);
+            term
+        })
     })
 }
 

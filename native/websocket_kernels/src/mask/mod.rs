@@ -39,8 +39,8 @@ fn widen(key: u32) -> u64 {
     (u64::from(key) << 32) | u64::from(key)
 }
 
-/// Masks fewer than 16 bytes, for every tier: two words that overlap where the length is not a
-/// power of two. Each byte of the overlap is written twice, with the same value.
+/// Masks fewer than 16 bytes, for the tiers without masked loads and stores: two words that overlap
+/// where the length is not a power of two. Each byte of the overlap is written twice, with the same value.
 ///
 /// # Safety
 ///
