@@ -95,10 +95,12 @@ impl Vector for __m256i {
 pub unsafe fn is_utf8(text: &[u8]) -> bool {
     // SAFETY: the caller's promise is the same.
     unsafe {
-        match text.len() {
-            ..16 => lookup::is_utf8_short::<__m128i>(text),
-            16..32 => lookup::is_utf8::<__m128i>(text),
-            32.. => lookup::is_utf8::<__m256i>(text),
+        if text.len() >= 32 {
+            lookup::is_utf8::<__m256i>(text)
+        } else if text.len() >= 16 {
+            lookup::is_utf8::<__m128i>(text)
+        } else {
+            lookup::is_utf8_short::<__m128i>(text)
         }
     }
 }

@@ -169,7 +169,11 @@ unsafe fn faults_at<V: Vector>(src: *const u8) -> V {
 /// Bytes that are either skipped together, where all of them are ASCII, or checked.
 pub const BLOCK: usize = 64;
 
-/// How many bytes of the text's start are ASCII, but for less than a block at their end.
+/// From so many bytes on it is worth while to align the loads.
+const LONG: usize = 16 * BLOCK;
+
+/// Where the text is ASCII up to: a place less than two blocks before the first byte that is not, and
+/// less than one before the end of a text that is nothing else. 0 where the first block is not ASCII.
 ///
 /// # Safety
 ///
@@ -177,27 +181,41 @@ pub const BLOCK: usize = 64;
 #[inline(always)]
 pub unsafe fn ascii_blocks<V: Vector>(text: &[u8]) -> usize {
     let start = text.as_ptr();
-    let mut at = 0;
+    let len = text.len();
     // SAFETY: what is loaded ends at or before the text's end.
     unsafe {
-        while at + BLOCK <= text.len() && is_ascii::<V>(start.add(at), BLOCK) {
-            at += BLOCK;
-            if at == 4 * BLOCK {
-                // It is worth while to take more at once, and aligned: loads across the edges of
-                // cache lines take twice the time. A few bytes are read again.
-                at -= (start.addr() + at) % V::LEN;
-                while at + 4 * V::LEN <= text.len() && is_ascii::<V>(start.add(at), 4 * V::LEN) {
-                    at += 4 * V::LEN;
+        if len < BLOCK || !is_ascii::<V>(start, BLOCK) {
+            return 0;
+        }
+        let mut at = BLOCK;
+        if len < LONG {
+            while at + 2 * BLOCK <= len {
+                if !is_ascii::<V>(start.add(at), 2 * BLOCK) {
+                    return at;
                 }
+                at += 2 * BLOCK;
+            }
+        } else if is_ascii::<V>(start.add(at), V::LEN) {
+            // Aligned from here on: loads across the edges of cache lines take twice the time. One
+            // vector has bridged the gap.
+            at += V::LEN - (start.addr() + at) % V::LEN;
+            while at + 4 * V::LEN <= len {
+                if !is_ascii::<V>(start.add(at), 4 * V::LEN) {
+                    return at;
+                }
+                at += 4 * V::LEN;
             }
         }
+        while at + BLOCK <= len && is_ascii::<V>(start.add(at), BLOCK) {
+            at += BLOCK;
+        }
+        at
     }
-    at
 }
 
-/// Checks the text's whole blocks from `at` on, which is 0 or a place behind [`ascii_blocks`]. Gives
-/// their faults, and where they end. Whether the last of them leaves a character unfinished is for
-/// the caller to see.
+/// Checks the text's whole blocks from `at` on, up to where [`ascii_blocks`] has come. Gives their
+/// faults, and where they end. Whether the last of them leaves a character unfinished is for the
+/// caller to see.
 ///
 /// # Safety
 ///
@@ -208,21 +226,17 @@ pub unsafe fn check_blocks<V: Vector>(text: &[u8], mut at: usize) -> (V, usize) 
     // SAFETY: every vector begins at `at` with `at + V::LEN <= text.len()`. The bytes before it are
     // loaded only behind a first vector.
     unsafe {
-        if at + BLOCK > text.len() {
-            return (V::splat(0), at);
+        let mut found = V::splat(0);
+        if at == 0 && text.len() >= BLOCK {
+            let first = V::load(start);
+            found = faults(first, first.shifted());
+            for i in 1..BLOCK / V::LEN {
+                found = found.or(faults_at(start.add(i * V::LEN)));
+            }
+            at = BLOCK;
         }
-        let bytes = V::load(start.add(at));
-        let mut found = if at == 0 {
-            faults(bytes, bytes.shifted())
-        } else {
-            faults_at(start.add(at))
-        };
-        for i in 1..BLOCK / V::LEN {
-            found = found.or(faults_at(start.add(at + i * V::LEN)));
-        }
-        at += BLOCK;
-        if text.len() - at >= 16 * BLOCK {
-            // Aligned, as above. One vector bridges the gap.
+        if text.len() - at >= LONG {
+            // Aligned, as above.
             found = found.or(faults_at(start.add(at)));
             at += V::LEN - (start.addr() + at) % V::LEN;
         }
@@ -288,7 +302,7 @@ pub unsafe fn is_utf8<V: Vector>(text: &[u8]) -> bool {
     debug_assert!(len >= V::LEN);
     // SAFETY: every vector begins at `at` with `at + V::LEN <= len`; see there for the bytes before.
     unsafe {
-        if len >= BLOCK {
+        if len > BLOCK {
             let ascii = ascii_blocks::<V>(text);
             if ascii == len || (ascii + BLOCK > len && is_ascii::<V>(start.add(len - BLOCK), BLOCK))
             {
@@ -310,7 +324,12 @@ pub unsafe fn is_utf8<V: Vector>(text: &[u8]) -> bool {
         } else {
             let first = V::load(start);
             let last = V::load(start.add(len - V::LEN));
-            if len <= 2 * V::LEN && first.or(last).is_ascii() {
+            let mut all = first.or(last);
+            if len > 2 * V::LEN {
+                all = all.or(V::load(start.add(V::LEN)));
+                all = all.or(V::load(start.add(len - 2 * V::LEN)));
+            }
+            if all.is_ascii() {
                 return true;
             }
             let mut found = unfinished(last).or(faults(first, first.shifted()));
