@@ -42,10 +42,12 @@ impl Vector for __m256i {
 pub unsafe fn mask(src: *const u8, dst: *mut u8, len: usize, key: u32) {
     // SAFETY: the caller's promise is the same.
     unsafe {
-        match len {
-            ..16 => mask_short(src, dst, len, key),
-            16..=32 => vector::mask::<__m128i>(src, dst, len, key),
-            33.. => vector::mask::<__m256i>(src, dst, len, key),
+        if len > 32 {
+            vector::mask::<__m256i>(src, dst, len, key);
+        } else if len >= 16 {
+            vector::mask::<__m128i>(src, dst, len, key);
+        } else {
+            mask_short(src, dst, len, key);
         }
     }
 }

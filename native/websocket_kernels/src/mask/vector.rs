@@ -75,7 +75,9 @@ pub unsafe fn mask<V: Vector>(src: *const u8, dst: *mut u8, len: usize, key: u32
             tail(2);
         } else if len > 2 * V::LEN {
             step(V::LEN, keys);
-            tail(2);
+            if len > 3 * V::LEN {
+                tail(2);
+            }
         }
         tail(1);
     }
