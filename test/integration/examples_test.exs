@@ -39,20 +39,7 @@ defmodule BanditNative.Integration.ExamplesTest do
     arguments = ~w(run --no-deps-check --no-compile) ++ [example]
     {server, os_pid} = Clients.start_program("mix", arguments, PORT: 0, MIX_ENV: "test")
     on_exit(fn -> System.cmd("kill", [to_string(os_pid)]) end)
-    listening_port(server, "")
-  end
-
-  defp listening_port(server, output) do
-    case Regex.run(~r/ at [^ ]+:(\d+) \(http\)/, output) do
-      [_line, port] ->
-        String.to_integer(port)
-
-      nil ->
-        receive do
-          {^server, {:data, data}} -> listening_port(server, output <> to_string(data))
-        after
-          30_000 -> flunk("the example does not listen. It says:\n\n#{output}")
-        end
-    end
+    {port, _output} = Clients.listening_port(server)
+    port
   end
 end

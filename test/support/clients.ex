@@ -54,6 +54,21 @@ defmodule BanditNative.Clients do
     {port, os_pid}
   end
 
+  @doc "The port that a started program's Bandit says it listens on, and all that it said so far."
+  def listening_port(program, output \\ "") do
+    case Regex.run(~r/ at [^ ]+:(\d+) \(http\)/, output) do
+      [_line, port] ->
+        {String.to_integer(port), output}
+
+      nil ->
+        receive do
+          {^program, {:data, data}} -> listening_port(program, output <> to_string(data))
+        after
+          60_000 -> raise "the program does not listen. It says:\n\n#{output}"
+        end
+    end
+  end
+
   # Built from a copy, so that no Cargo.lock appears in the repository.
   defp install(:tungstenite, folder) do
     File.cp_r!(Path.join(@programs, "tungstenite"), folder)
