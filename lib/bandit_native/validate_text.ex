@@ -119,9 +119,6 @@ defmodule BanditNative.ValidateText do
   end
 
   # At the end of the module, when all of its clauses are there, whatever the order of `use`.
-  #
-  # There is no @impl here: a function that a macro defines needs none, and a module that is no
-  # behaviour's implementation may have none.
   @doc false
   defmacro __before_compile__(env) do
     unless Module.defines?(env.module, {:handle_in, 2}, :def) do
@@ -134,8 +131,17 @@ defmodule BanditNative.ValidateText do
             "`use BanditNative.ValidateText` must come after that one"
     end
 
-    # One clause, and the check elsewhere: where the compiler sees that only text messages get to
-    # `super`, it warns of a handler that takes none.
+    # Once, also where it is used twice.
+    unless {__MODULE__, :__on_definition__} in Module.get_attribute(env.module, :on_definition),
+      do: protect()
+  end
+
+  # One clause, and the check elsewhere: where the compiler sees that only text messages get to
+  # `super`, it warns of a handler that takes none.
+  #
+  # There is no @impl here: a function that a macro defines needs none, and a module that is no
+  # behaviour's implementation may have none.
+  defp protect do
     quote do
       defoverridable handle_in: 2
 
@@ -146,8 +152,24 @@ defmodule BanditNative.ValidateText do
           {:stop, unquote(@reason), 1007, state}
         end
       end
+
+      @on_definition BanditNative.ValidateText
     end
   end
+
+  # A clause that comes later would never be reached, and a function that takes the place of the one
+  # above would get the messages before they are validated.
+  @doc false
+  def __on_definition__(env, :def, :handle_in, [_message, _state], _guards, _body) do
+    raise CompileError,
+      file: env.file,
+      line: env.line,
+      description:
+        "#{inspect(env.module)} uses BanditNative.ValidateText before another `use` that adds to " <>
+          "handle_in/2 at the end of the module: it must come after that one"
+  end
+
+  def __on_definition__(_env, _kind, _name, _arguments, _guards, _body), do: :ok
 
   @doc false
   def valid?({text, [opcode: :text]}), do: WebSocket.utf8_validate(text)
