@@ -111,8 +111,8 @@ defmodule BanditNative.ValidateText do
   ## Rules
 
   The module must define `handle_in/2`, itself or by another `use`. If it does not, it does not
-  compile. All clauses, guards, default arguments and attributes stay as they are. Only one that is
-  made from a `handle_in/3` with a default argument does not compile.
+  compile. All clauses, guards, default arguments and attributes stay as they are. A `handle_in/3`
+  whose last argument has a default is no `handle_in/2`: that does not compile either.
 
   Where a dependency defines `handle_in/2`, adds clauses to it, or overrides it, only at the end of
   the module (in a `@before_compile` callback), `use BanditNative.ValidateText` must come after the
