@@ -48,7 +48,8 @@ defmodule BanditNative.MixProject do
           # Servers and clients of the integration tests.
           {:jason, "~> 1.4", only: :test},
           {:mint_web_socket, "~> 1.0", only: :test},
-          {:phoenix, "~> 1.7", only: :test}
+          {:phoenix, "~> 1.7", only: :test},
+          {:phoenix_live_view, "~> 1.0", only: :test}
         ]
 
       true ->

@@ -56,11 +56,16 @@ defmodule BanditNative.ValidateText do
         use BanditNative.ValidateText
       end
 
-      socket "/live", MyAppWeb.LiveSocket, websocket: [connect_info: [session: @session_options]]
+      socket "/live", MyAppWeb.LiveSocket,
+        websocket: [connect_info: [session: @session_options]],
+        longpoll: [connect_info: [session: @session_options]]
+
+  Messages that come by long polling are validated as well. One that is not UTF-8 crashes the process
+  of its session, as it does without this module.
 
   Phoenix, from 1.8 on, takes Bandit's options for the whole endpoint only. They go into
-  `config/config.exs`, for `:http` and for `:https`, if the endpoint has it. Elixir merges them with
-  what other files say, such as the port in `config/runtime.exs`:
+  `config/config.exs`, and are merged with what other files say, such as the port in
+  `config/runtime.exs`:
 
       config :my_app, MyAppWeb.Endpoint,
         http: [
@@ -70,9 +75,14 @@ defmodule BanditNative.ValidateText do
           ]
         ]
 
-  They hold for all sockets of the endpoint, also for those that `use BanditNative.ValidateText`
-  can't be put into, such as the one that reloads pages in development. To a socket without it, text
-  that is not UTF-8 is an error in the decoder of its messages, and a crash of the connection.
+  Where the endpoint has `https:`, put the same `websocket_options` there too, in the file that names
+  the certificate: each of `http:` and `https:` starts a listener, also if it has only these options.
+  `MyAppWeb.Endpoint.config(:http)` gives what came of the files in a running node.
+
+  The options hold for all sockets of the endpoint, also for those that
+  `use BanditNative.ValidateText` can't be put into, such as the one that reloads pages in
+  development. To a socket without it, text that is not UTF-8 is an error in the decoder of its
+  messages, and a crash of the connection, which ends with 1011 instead of 1007.
 
   ## Both belong together
 
@@ -91,14 +101,22 @@ defmodule BanditNative.ValidateText do
 
   To turn all of this off, remove the option or set it to `true`: Bandit validates again.
 
+  To see that it is in use, count the calls. There is one for each text message:
+
+      Code.ensure_loaded(BanditNative.WebSocket)
+      :erlang.trace_pattern({BanditNative.WebSocket, :utf8_validate, 1}, true, [:call_count])
+      # ... some messages later:
+      :erlang.trace_info({BanditNative.WebSocket, :utf8_validate, 1}, :call_count)
+
   ## Rules
 
   The module must define `handle_in/2`, itself or by another `use`. If it does not, it does not
-  compile. All clauses, guards, default arguments and attributes stay as they are.
+  compile. All clauses, guards, default arguments and attributes stay as they are. A `handle_in/3`
+  whose last argument has a default is no `handle_in/2`: that does not compile either.
 
-  Where a dependency defines `handle_in/2`, or adds clauses to it, only at the end of the module (in
-  a `@before_compile` callback), `use BanditNative.ValidateText` must come after the `use` of that
-  dependency.
+  Where a dependency defines `handle_in/2`, adds clauses to it, or overrides it, only at the end of
+  the module (in a `@before_compile` callback), `use BanditNative.ValidateText` must come after the
+  `use` of that dependency. If it comes before, the module does not compile.
 
   With another server than Bandit, such as Cowboy, the connection is closed with 1007 too, but that
   server's own check comes first.
@@ -119,9 +137,6 @@ defmodule BanditNative.ValidateText do
   end
 
   # At the end of the module, when all of its clauses are there, whatever the order of `use`.
-  #
-  # There is no @impl here: a function that a macro defines needs none, and a module that is no
-  # behaviour's implementation may have none.
   @doc false
   defmacro __before_compile__(env) do
     unless Module.defines?(env.module, {:handle_in, 2}, :def) do
@@ -134,8 +149,17 @@ defmodule BanditNative.ValidateText do
             "`use BanditNative.ValidateText` must come after that one"
     end
 
-    # One clause, and the check elsewhere: where the compiler sees that only text messages get to
-    # `super`, it warns of a handler that takes none.
+    # Once, also where it is used twice.
+    unless {__MODULE__, :__on_definition__} in Module.get_attribute(env.module, :on_definition),
+      do: protect()
+  end
+
+  # One clause, and the check elsewhere: where the compiler sees that only text messages get to
+  # `super`, it warns of a handler that takes none.
+  #
+  # There is no @impl here: a function that a macro defines needs none, and a module that is no
+  # behaviour's implementation may have none.
+  defp protect do
     quote do
       defoverridable handle_in: 2
 
@@ -146,8 +170,24 @@ defmodule BanditNative.ValidateText do
           {:stop, unquote(@reason), 1007, state}
         end
       end
+
+      @on_definition BanditNative.ValidateText
     end
   end
+
+  # A clause that comes later would never be reached, and a function that takes the place of the one
+  # above would get the messages before they are validated.
+  @doc false
+  def __on_definition__(env, :def, :handle_in, [_message, _state], _guards, _body) do
+    raise CompileError,
+      file: env.file,
+      line: env.line,
+      description:
+        "#{inspect(env.module)} uses BanditNative.ValidateText before another `use` that adds to " <>
+          "handle_in/2 at the end of the module: it must come after that one"
+  end
+
+  def __on_definition__(_env, _kind, _name, _arguments, _guards, _body), do: :ok
 
   @doc false
   def valid?({text, [opcode: :text]}), do: WebSocket.utf8_validate(text)

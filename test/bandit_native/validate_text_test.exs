@@ -18,6 +18,46 @@ defmodule BanditNative.ValidateTextTest do
     end
   end
 
+  defmodule Overridable do
+    # A handle_in/2 that the module may replace, with `super` for this one.
+    defmacro __using__(_options) do
+      quote do
+        def handle_in(message, state), do: {:ok, message, state}
+        defoverridable handle_in: 2
+      end
+    end
+  end
+
+  defmodule AtTheEnd do
+    # Takes part in handle_in/2 when the rest of the module is there.
+    defmacro __using__(part) do
+      quote do
+        @part unquote(part)
+        @before_compile AtTheEnd
+      end
+    end
+
+    defmacro __before_compile__(env) do
+      case Module.get_attribute(env.module, :part) do
+        :define ->
+          quote do
+            def handle_in(message, state), do: {:defined, message, state}
+          end
+
+        :add ->
+          quote do
+            def handle_in(message, state), do: {:added, message, state}
+          end
+
+        :wrap ->
+          quote do
+            defoverridable handle_in: 2
+            def handle_in(message, state), do: {:wrapped, super(message, state), state}
+          end
+      end
+    end
+  end
+
   defmodule ManyClauses do
     @behaviour Handler
     use BanditNative.ValidateText
@@ -75,18 +115,94 @@ defmodule BanditNative.ValidateTextTest do
     end
   end
 
+  test "a handle_in/2 that is overridable is protected, replaced or not" do
+    message = {"κόσμε", opcode: :text}
+
+    for {body, result} <- [
+          {"", {:ok, message, :state}},
+          {"def handle_in(message, state), do: {:own, super(message, state)}",
+           {:own, {:ok, message, :state}}}
+        ] do
+      module = define("use #{inspect(Overridable)}; #{use_it()}; #{body}")
+      assert module.handle_in(message, :state) == result
+      assert module.handle_in({"\xFF", opcode: :text}, :state) == @refused
+    end
+  end
+
+  test "a handle_in/2 that delegates, and functions named alike, are no obstacle" do
+    module =
+      define("""
+      #{use_it()}
+      defdelegate handle_in(message, state), to: #{inspect(FrameworkFirst)}
+      def handle_in(message), do: valid?(message, nil, nil)
+      def handle_in(message, _state, _more), do: message
+      defp valid?(message, nil, nil), do: message
+      """)
+
+    assert module.handle_in({"a", opcode: :text}, :state) == {:ok, {"a", opcode: :text}, :state}
+    assert module.handle_in({"\xFF", opcode: :text}, :state) == @refused
+    assert module.handle_in("\xFF") == "\xFF"
+  end
+
+  @parts define: "",
+         add: "def handle_in({\"ping\", opcode: :text}, state), do: {:ping, state}",
+         wrap: "def handle_in(message, _state), do: message"
+
+  test "what another `use` does to handle_in/2 at the end of the module is protected as well" do
+    for {part, body} <- @parts do
+      module = define("use #{inspect(AtTheEnd)}, #{inspect(part)}; #{use_it()}; #{body}")
+      assert {name, _message, :state} = module.handle_in({"κόσμε", opcode: :text}, :state)
+      assert name in [:defined, :added, :wrapped]
+      assert module.handle_in({"\xFF", opcode: :text}, :state) == @refused
+    end
+  end
+
+  test "what another `use` would do to handle_in/2 behind its back does not compile" do
+    for {part, body} <- @parts do
+      error =
+        assert_raise CompileError, fn ->
+          define("#{use_it()}; use #{inspect(AtTheEnd)}, #{inspect(part)}; #{body}")
+        end
+
+      assert Exception.message(error) =~ "must come after that one"
+    end
+  end
+
+  test "it may be used twice, and validates once" do
+    once = define("#{use_it()}; def handle_in(message, _state), do: message")
+    twice = define("#{use_it()}; #{use_it()}; def handle_in(message, _state), do: message")
+    :erlang.trace_pattern({BanditNative.ValidateText, :valid?, 1}, true, [:call_count])
+
+    for module <- [once, twice], do: module.handle_in({"a", opcode: :text}, :state)
+
+    assert {:call_count, 2} =
+             :erlang.trace_info({BanditNative.ValidateText, :valid?, 1}, :call_count)
+
+    :erlang.trace_pattern({BanditNative.ValidateText, :valid?, 1}, false, [:call_count])
+  end
+
   test "a module without a public handle_in/2 does not compile" do
     for body <- [
           "",
           "def handle_in(a), do: a",
           "defp handle_in(a, _b), do: a; def f, do: handle_in(1, 2)"
         ] do
-      code = "defmodule NoHandleIn do use BanditNative.ValidateText; #{body} end"
-
-      error = assert_raise CompileError, fn -> Code.eval_string(code) end
+      error = assert_raise CompileError, fn -> define("#{use_it()}; #{body}") end
 
       assert Exception.message(error) =~
-               "NoHandleIn uses BanditNative.ValidateText, but defines no"
+               ~r/Defined\d+ uses BanditNative.ValidateText, but defines no/
     end
+  end
+
+  defp use_it, do: "use BanditNative.ValidateText"
+
+  # A module with this body.
+  defp define(body) do
+    name = "#{inspect(__MODULE__)}.Defined#{System.unique_integer([:positive])}"
+
+    {{:module, module, _binary, _result}, _bindings} =
+      Code.eval_string("defmodule #{name} do\n#{body}\nend")
+
+    module
   end
 end
