@@ -46,7 +46,7 @@ THEMES = {
         "text": "#e6edf3",
         "quiet": "#9198a1",
         "grid": "#21262d",
-        "muted": "#525a64",
+        "muted": "#626b75",
         "ours": "#58b4f5",
         "ours, half": "#2c6c9e",
         "bandit": "#ff8a3d",
