@@ -171,6 +171,7 @@ def label_lines(axes, theme, contenders, value, names=lambda name: name):
             fontweight="bold" if name == "BanditNative" else "normal",
             arrowprops={
                 "arrowstyle": "-",
+                "relpos": (0, 0.5),
                 "color": theme["grid" if not marker else colour],
                 "linewidth": 0.7,
                 "shrinkA": 1,
