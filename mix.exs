@@ -14,12 +14,18 @@ defmodule BanditNative.MixProject do
       elixirc_paths: elixirc_paths(Mix.env()),
       start_permanent: Mix.env() == :prod,
       deps: deps(),
+      aliases: [bench: "run bench/benchee.exs"],
+      # For Elixir 1.14; later ones look into cli/0.
+      preferred_cli_env: [bench: :bench],
       name: "BanditNative",
       description: "Native WebSocket masking and UTF-8 validation for the Bandit web server",
       package: package(),
       docs: [main: "readme", extras: ["README.md", "CHANGELOG.md", "SECURITY.md"]]
     ]
   end
+
+  # Benchee is a dependency in an environment of its own.
+  def cli, do: [preferred_envs: [bench: :bench]]
 
   def application do
     [extra_applications: [:crypto, :logger], mod: {BanditNative.Application, []}]
@@ -43,7 +49,7 @@ defmodule BanditNative.MixProject do
       Code.ensure_loaded?(Hex) ->
         [
           {:bandit, "~> 1.6", optional: true},
-          {:benchee, "~> 1.3", only: :dev, runtime: false},
+          {:benchee, "~> 1.3", only: :bench, runtime: false},
           {:ex_doc, "~> 0.34", only: :dev, runtime: false},
           # Servers and clients of the integration tests.
           {:jason, "~> 1.4", only: :test},

@@ -1,54 +1,67 @@
-# ws_mask and utf8_validate with Benchee, for a look at whole distributions and memory:
+# ws_mask and utf8_validate beside the other ways to do the same, with Benchee:
 #
-#     mix run bench/benchee.exs
+#     mix bench
 #
-# Bandit's own functions, where Bandit is there, are in it. The ratios that this package is held to
-# come from bench/limits.exs, whose functions take turns.
+# The contenders are those of bench/table.exs, which needs no dependency. Benchee adds how the times
+# are spread, and the memory that a call takes on the process heap: binaries of more than 64 bytes
+# are elsewhere and not counted. Options: --sizes 102,1002 for fewer, --time 0.5 for other seconds
+# per contender and size. Takes some ten minutes.
 
-alias BanditNative.{Fallback, SelfTest, WebSocket}
+unless Code.ensure_loaded?(Benchee) do
+  Mix.raise("Benchee is not a dependency here. mix run bench/table.exs does without.")
+end
 
-sizes = [0, 64, 125, 1024, 16_384, 65_536, 1_048_576]
-mask = 0x37FA213D
+Code.require_file("contenders.ex", __DIR__)
 
-masks = %{
-  "BanditNative" => &WebSocket.ws_mask(&1, mask),
-  "the fallback" => &Fallback.ws_mask(&1, mask)
-}
+alias BanditNative.Bench.Contenders
 
-bandit = Bandit.PrimitiveOps.WebSocket
+{options, []} = OptionParser.parse!(System.argv(), strict: [sizes: :string, time: :float])
 
-masks =
-  if Code.ensure_loaded?(bandit),
-    do: Map.put(masks, "Bandit", &bandit.ws_mask(&1, mask)),
-    else: masks
+sizes =
+  case options[:sizes] do
+    nil -> Contenders.sizes()
+    text -> text |> String.split(",") |> Enum.map(&String.to_integer/1)
+  end
 
-options = [warmup: 0.5, time: 1, memory_time: 0.2, print: [fast_warning: false]]
+time = Keyword.get(options, :time, 0.5)
+seconds = [warmup: time / 2, time: time, memory_time: time / 5, print: [fast_warning: false]]
+
+Contenders.build()
+Contenders.check!()
+
+masking =
+  for {name, _idea, ws_mask} <- Contenders.masking(),
+      into: %{},
+      do: {name, fn {payload, key} -> ws_mask.(payload, key) end}
 
 Benchee.run(
-  masks,
+  masking,
   [
-    inputs:
-      for(size <- sizes, do: {"#{size} bytes", binary_part(SelfTest.bytes(size + 6), 6, size)})
-  ] ++
-    options
+    title: "ws_mask",
+    inputs: for(size <- sizes, do: {"#{size} bytes", Contenders.payload(size)}),
+    # Not in the time that is measured.
+    before_each: &{&1, Contenders.key(System.unique_integer([:positive]))}
+  ] ++ seconds
 )
 
-texts = [
-  ASCII: "The quick brown fox jumps over the lazy dog. ",
-  JSON: ~s({"user":"Zoë","id":48151,"tags":["a","b"],"text":"déjà vu"},),
-  CJK: "いろはにほへとちりぬるを。天地玄黃宇宙洪荒。"
-]
+Benchee.run(
+  for({name, _idea, utf8_validate} <- Contenders.validation(), do: {name, utf8_validate}),
+  [
+    title: "utf8_validate",
+    inputs:
+      for text <- Contenders.texts(), size <- sizes do
+        {"#{text}, #{size} bytes", Contenders.text(text, size)}
+      end
+  ] ++ seconds
+)
 
 Benchee.run(
-  %{
-    "BanditNative" => &WebSocket.utf8_validate/1,
-    "String.valid?/1, as in Bandit" => &String.valid?/1
-  },
+  for({name, _idea, batch} <- Contenders.batches(), do: {name, batch}),
   [
+    title: "ws_mask_batch",
     inputs:
-      for {name, text} <- texts, size <- [125, 1024, 65_536] do
-        text = :binary.copy(text, div(size, byte_size(text)) + 1)
-        {"#{name}, #{byte_size(text)} bytes", text}
+      for {count, size} <- Contenders.batch_sizes() do
+        {"#{count} × #{size} bytes", Contenders.frames(count, size)}
       end
-  ] ++ options
+  ] ++ seconds
 )

@@ -7,9 +7,10 @@
 # Bandit's do. Takes about a minute.
 
 Code.require_file("reference.ex", __DIR__)
+Code.require_file("report.ex", __DIR__)
 
 defmodule BanditNative.Bench.Limits do
-  alias BanditNative.Bench.Reference
+  alias BanditNative.Bench.{Reference, Report}
   alias BanditNative.{Fallback, NIF, SelfTest, WebSocket}
 
   @compile {:no_warn_undefined, Bandit.PrimitiveOps.WebSocket}
@@ -24,9 +25,7 @@ defmodule BanditNative.Bench.Limits do
   ]
 
   def run do
-    IO.puts(
-      "#{cpu()}\nElixir #{System.version()}, OTP #{System.otp_release()}, tier #{BanditNative.info().tiers.ws_mask}\n"
-    )
+    IO.puts(Report.environment_text() <> "\n")
 
     elixir_functions =
       if Code.ensure_loaded?(Bandit.PrimitiveOps.WebSocket),
@@ -219,16 +218,6 @@ defmodule BanditNative.Bench.Limits do
     do: :erlang.float_to_binary(number, decimals: if(number < 1000, do: 2, else: 0))
 
   defp cell(term), do: to_string(term)
-
-  defp cpu do
-    case File.read("/proc/cpuinfo") do
-      {:ok, text} ->
-        text |> String.split("model name\t: ") |> Enum.at(1, "?") |> String.split("\n") |> hd()
-
-      _error ->
-        "CPU unknown"
-    end
-  end
 end
 
 BanditNative.Bench.Limits.run()

@@ -2,9 +2,10 @@
 #
 #     ELIXIR_ERL_OPTIONS="+sbwt none +sbwtdcpu none +sbwtdio none" mix run bench/server.exs
 #
-# Options, after the file: --rounds 7 --connections 1,64 --sizes 32,125,1024,16384,1000000 and
-# --buffer 65536, the most that is read from a connection at once: Erlang's default is 1460 bytes, and
-# then to read a large message costs more than all that is compared here.
+# Options, after the file: --rounds 7 --connections 1,64 --sizes 32,125,1024,16384,1000000,
+# --save FILE to write the results for bench/charts.py, and --buffer 65536, the most that is read from
+# a connection at once: Erlang's default is 1460 bytes, and then to read a large message costs more
+# than all that is compared here.
 #
 # The servers run in one VM, and take turns. The client is another process, and its time is not
 # counted. Schedulers that wait for work by spinning would be, so that is turned off above.
@@ -15,6 +16,8 @@ unless Enum.any?(~w(ELIXIR_ERL_OPTIONS ERL_FLAGS ERL_AFLAGS), fn variable ->
        end) do
   raise "the schedulers spin: see the command at the top of this file"
 end
+
+Code.require_file("report.ex", __DIR__)
 
 defmodule Bench.NoOperation do
   @behaviour Bandit.PrimitiveOps.WebSocket
@@ -61,6 +64,8 @@ defmodule Bench.Plug do
 end
 
 defmodule Bench do
+  alias BanditNative.Bench.Report
+
   @native [primitive_ops_module: BanditNative.WebSocket]
   @unvalidated [validate_text_frames: false]
 
@@ -75,7 +80,13 @@ defmodule Bench do
   def run(arguments) do
     {options, []} =
       OptionParser.parse!(arguments,
-        strict: [rounds: :integer, connections: :string, sizes: :string, buffer: :integer]
+        strict: [
+          rounds: :integer,
+          connections: :string,
+          sizes: :string,
+          buffer: :integer,
+          save: :string
+        ]
       )
 
     rounds = Keyword.get(options, :rounds, 7)
@@ -87,9 +98,8 @@ defmodule Bench do
     ports = Map.new(@servers, fn {name, server} -> {name, start(server, transport_options)} end)
 
     IO.puts("""
-    Bandit #{Application.spec(:bandit, :vsn)}, Elixir #{System.version()}, OTP #{System.otp_release()}
-    #{inspect(BanditNative.info())}
-    #{cpu()}, read buffer #{transport_options[:buffer] || "of Erlang's default size"}
+    #{Report.environment_text()}
+    read buffer: #{transport_options[:buffer] || "Erlang's default"}
 
     µs of the server's CPU time per message, medians of #{rounds} rounds
 
@@ -105,21 +115,28 @@ defmodule Bench do
     |        |     bytes | connections |         |         |         |             |         |             |                  |         |\
     """)
 
-    for kind <- ["text", "binary"], size <- sizes, connections <- connections do
-      # Each run is to take some 300 ms with Bandit as it ships.
-      messages = max(1, round(300_000 / (1.5 + size * 0.003) / connections))
-      load = [connections, messages, size, kind]
+    rows =
+      for kind <- ["text", "binary"], size <- sizes, connections <- connections do
+        # Each run is to take some 300 ms with Bandit as it ships.
+        messages = max(1, round(300_000 / (1.5 + size * 0.003) / connections))
+        load = [connections, messages, size, kind]
 
-      # The first round, in which memory is still got from the system, does not count.
-      results =
-        for round <- 0..rounds, {name, port} <- ports, reduce: %{} do
-          results ->
-            cpu = measure(client, [port | load]) / (connections * messages)
-            if round > 0, do: Map.update(results, name, [cpu], &[cpu | &1]), else: results
-        end
+        # The first round, in which memory is still got from the system, does not count.
+        results =
+          for round <- 0..rounds, {name, port} <- ports, reduce: %{} do
+            results ->
+              cpu = measure(client, [port | load]) / (connections * messages)
+              if round > 0, do: Map.update(results, name, [cpu], &[cpu | &1]), else: results
+          end
 
-      row(kind, size, connections, Map.new(results, fn {name, cpu} -> {name, median(cpu)} end))
-    end
+        result = Map.new(results, fn {name, cpu} -> {name, median(cpu)} end)
+        row(kind, size, connections, result)
+        for {name, cpu} <- result, do: [kind, size, connections, name, cpu]
+      end
+
+    command = Enum.join(["mix run bench/server.exs" | arguments], " ")
+    columns = ~w(kind bytes connections server us)
+    Report.save(options[:save], command, columns, Enum.concat(rows))
   end
 
   defp row(kind, size, connections, result) do
@@ -183,11 +200,6 @@ defmodule Bench do
         [nanoseconds | _rest] = file |> File.read!() |> String.split()
         sum + String.to_integer(nanoseconds) / 1000
     end
-  end
-
-  defp cpu do
-    [_line, model] = Regex.run(~r/model name\s*: (.*)/, File.read!("/proc/cpuinfo"))
-    "#{model}, #{System.schedulers_online()} schedulers"
   end
 
   defp build_client do

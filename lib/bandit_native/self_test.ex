@@ -15,37 +15,57 @@ defmodule BanditNative.SelfTest do
   """
   @spec run(module(), reference :: module()) :: [check()]
   def run(module, reference) do
+    mask_checks(&module.ws_mask/2, &reference.ws_mask/2) ++
+      utf8_checks(&module.utf8_validate/1, &reference.utf8_validate/1) ++
+      for client <- clients() do
+        check("frames that #{client} sent", messages(client), fn message ->
+          {frame, digest} = message
+          {:crypto.hash(:sha256, module.ws_mask(frame.payload, frame.mask)), digest}
+        end)
+      end
+  end
+
+  @doc """
+  Those on a function that masks.
+  """
+  @spec mask_checks(mask, reference :: mask) :: [check()]
+        when mask: (binary(), 0..0xFFFFFFFF -> binary())
+  def mask_checks(ws_mask, reference) do
     [
       check("ws_mask: RFC 6455 §5.7, and inputs that broke others", mask_cases(), fn case ->
         {_name, payload, mask, expected} = case
-        {module.ws_mask(payload, mask), expected}
+        {ws_mask.(payload, mask), expected}
       end),
       check("ws_mask: a 32-byte text at 34 offsets and 6 sizes", announce_cases(), fn case ->
         {payload, expected} = case
-        {module.ws_mask(payload, 0x37FA213D), expected}
+        {ws_mask.(payload, 0x37FA213D), expected}
       end),
       check("ws_mask: sizes 0..256 at 8 alignments with 5 masks", size_cases(), fn case ->
         {payload, mask} = case
-        {module.ws_mask(payload, mask), reference.ws_mask(payload, mask)}
+        {ws_mask.(payload, mask), reference.(payload, mask)}
       end),
       check("ws_mask: a payload cut anywhere, with the key rotated", cut_cases(), fn case ->
         {head, tail, mask} = case
-        parts = module.ws_mask(head, mask) <> module.ws_mask(tail, rotate(mask, byte_size(head)))
-        {parts, module.ws_mask(head <> tail, mask)}
-      end),
+        parts = ws_mask.(head, mask) <> ws_mask.(tail, rotate(mask, byte_size(head)))
+        {parts, ws_mask.(head <> tail, mask)}
+      end)
+    ]
+  end
+
+  @doc """
+  Those on a function that validates.
+  """
+  @spec utf8_checks(validate, reference :: validate) :: [check()]
+        when validate: (binary() -> boolean())
+  def utf8_checks(utf8_validate, reference) do
+    [
       check("utf8_validate: Unicode, and inputs that broke others", utf8_cases(), fn case ->
         {_name, text, expected} = case
-        {module.utf8_validate(text), expected}
+        {utf8_validate.(text), expected}
       end),
       check("utf8_validate: faults at every place of texts", fault_cases(), fn text ->
-        {module.utf8_validate(text), reference.utf8_validate(text)}
+        {utf8_validate.(text), reference.(text)}
       end)
-      | for client <- clients() do
-          check("frames that #{client} sent", messages(client), fn message ->
-            {frame, digest} = message
-            {:crypto.hash(:sha256, module.ws_mask(frame.payload, frame.mask)), digest}
-          end)
-        end
     ]
   end
 

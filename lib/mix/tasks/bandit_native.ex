@@ -20,7 +20,7 @@ defmodule Mix.Tasks.BanditNative do
 
   use Mix.Task
 
-  alias BanditNative.{Fallback, SelfTest, WebSocket}
+  alias BanditNative.{Fallback, SelfTest, Timer, WebSocket}
 
   # Of the application that this runs in, what it is configured to do is of interest, and no more.
   @requirements ["app.config"]
@@ -205,8 +205,8 @@ defmodule Mix.Tasks.BanditNative do
       measure(
         number(size),
         size,
-        fn -> WebSocket.ws_mask(payload, 0x37FA213D) end,
-        fn -> Fallback.ws_mask(payload, 0x37FA213D) end
+        fn _call -> WebSocket.ws_mask(payload, 0x37FA213D) end,
+        fn _call -> Fallback.ws_mask(payload, 0x37FA213D) end
       )
     end
 
@@ -219,8 +219,8 @@ defmodule Mix.Tasks.BanditNative do
       measure(
         "#{name} #{number(byte_size(text))}",
         byte_size(text),
-        fn -> WebSocket.utf8_validate(text) end,
-        fn -> Fallback.utf8_validate(text) end
+        fn _call -> WebSocket.utf8_validate(text) end,
+        fn _call -> Fallback.utf8_validate(text) end
       )
     end
   end
@@ -229,7 +229,7 @@ defmodule Mix.Tasks.BanditNative do
     do: row([what, "ns a call", "GB/s", "plain Elixir, ns", "times faster"])
 
   defp measure(name, size, native, elixir) do
-    [native, elixir] = medians([native, elixir])
+    [native, elixir] = Timer.medians([native, elixir])
 
     row([
       name,
@@ -243,34 +243,6 @@ defmodule Mix.Tasks.BanditNative do
   defp row([name | columns]) do
     columns = Enum.map(columns, &String.pad_leading(&1, 18))
     say("  #{String.pad_trailing(name, 20)}#{columns}")
-  end
-
-  # The functions take turns, so that whatever else the machine does falls on both.
-  defp medians(functions) do
-    functions = for function <- functions, do: {function, calls_in(function, 5_000_000)}
-    rounds = for _ <- 1..9, do: for({function, calls} <- functions, do: time(function, calls))
-
-    for times <- Enum.zip_with(rounds, & &1),
-        do: times |> Enum.sort() |> Enum.at(4)
-  end
-
-  # How many calls take about `nanoseconds`.
-  defp calls_in(function, nanoseconds) do
-    time(function, 10)
-    max(1, round(nanoseconds / time(function, 10)))
-  end
-
-  defp time(function, calls) do
-    start = System.monotonic_time(:nanosecond)
-    repeat(function, calls)
-    (System.monotonic_time(:nanosecond) - start) / calls
-  end
-
-  defp repeat(_function, 0), do: :ok
-
-  defp repeat(function, calls) do
-    function.()
-    repeat(function, calls - 1)
   end
 
   defp decimal(number), do: :erlang.float_to_binary(number, decimals: 1)
