@@ -90,7 +90,7 @@ defmodule BanditNative.MixProject do
         "SECURITY.md",
         "CONTRIBUTING.md",
         "THIRD_PARTY.md",
-        "LICENSE"
+        {"LICENSE", title: "License"}
       ],
       groups_for_extras: [Guides: ~r"^guides/"],
       groups_for_modules: ["In the server": [BanditNative.WebSocket, BanditNative.ValidateText]]
