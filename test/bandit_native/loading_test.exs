@@ -3,6 +3,8 @@ defmodule BanditNative.LoadingTest do
   use ExUnit.Case, async: true
 
   @moduletag :tmp_dir
+  # A minute is little for several VMs on a busy machine.
+  @moduletag timeout: 600_000
 
   setup %{tmp_dir: tmp_dir} do
     app = Path.join(tmp_dir, "bandit_native")

@@ -38,10 +38,11 @@ defmodule BanditNative.PackageTest do
     end
 
     sources =
-      Path.wildcard("native/{bandit_native,websocket_kernels}/{Cargo.toml,src/**/*.rs}") ++
-        Path.wildcard("lib/**/*.ex")
+      Path.wildcard("native/{bandit_native,websocket_kernels}/src/**/*.rs") ++
+        Path.wildcard("native/{bandit_native,websocket_kernels}/Cargo.toml") ++
+        Path.wildcard("lib/**/*.ex") ++ ~w(Cargo.toml Cargo.lock mix.exs)
 
-    assert Enum.reject(sources ++ ~w(Cargo.toml Cargo.lock mix.exs), is_packaged) == []
+    assert Enum.reject(sources, is_packaged) == []
     assert ".cargo" in patterns
 
     documents =
