@@ -4,6 +4,9 @@ defmodule BanditNative.MixProject do
   # The same as in Cargo.toml: the library refuses to load into Elixir code of another version.
   @version "0.1.0"
 
+  # The public repository's address, once there is one: Hex and the documentation then link to it.
+  @source_url nil
+
   def project do
     [
       app: :bandit_native,
@@ -19,8 +22,9 @@ defmodule BanditNative.MixProject do
       preferred_cli_env: [bench: :bench],
       name: "BanditNative",
       description: "Native WebSocket masking and UTF-8 validation for the Bandit web server",
+      source_url: @source_url,
       package: package(),
-      docs: [main: "readme", extras: ["README.md", "CHANGELOG.md", "SECURITY.md"]]
+      docs: docs()
     ]
   end
 
@@ -66,11 +70,37 @@ defmodule BanditNative.MixProject do
   defp package do
     [
       licenses: ["MIT"],
-      links: %{"RFC 6455" => "https://www.rfc-editor.org/rfc/rfc6455"},
+      links:
+        for(url <- List.wrap(@source_url), into: %{}, do: {"Source", url})
+        |> Map.put("RFC 6455", "https://www.rfc-editor.org/rfc/rfc6455"),
+      # What the library is built from, the documents, and the frames for `mix bandit_native`.
       files:
-        ~w(lib native/bandit_native native/websocket_kernels/Cargo.toml native/websocket_kernels/src) ++
-          ~w(Cargo.toml Cargo.lock .cargo mix.exs .formatter.exs README.md CHANGELOG.md SECURITY.md LICENSE) ++
-          ~w(test/fixtures/frames/manifest.tsv test/fixtures/frames/*.gz)
+        ~w(lib mix.exs .formatter.exs Cargo.toml Cargo.lock .cargo) ++
+          ~w(native/bandit_native native/websocket_kernels/Cargo.toml native/websocket_kernels/src) ++
+          ~w(test/fixtures/frames/manifest.tsv test/fixtures/frames/*.gz) ++
+          ~w(README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md THIRD_PARTY.md LICENSE guides examples)
+    ]
+  end
+
+  defp docs do
+    [
+      main: "readme",
+      source_ref: "v#{@version}",
+      extras: [
+        "README.md",
+        "guides/setup.md",
+        "guides/building.md",
+        "guides/operations.md",
+        "guides/how_it_works.md",
+        "guides/try_it.livemd",
+        "CHANGELOG.md",
+        "SECURITY.md",
+        "CONTRIBUTING.md",
+        "THIRD_PARTY.md",
+        {"LICENSE", title: "License"}
+      ],
+      groups_for_extras: [Guides: ~r"^guides/"],
+      groups_for_modules: ["In the server": [BanditNative.WebSocket, BanditNative.ValidateText]]
     ]
   end
 end

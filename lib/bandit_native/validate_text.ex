@@ -16,8 +16,6 @@ defmodule BanditNative.ValidateText do
   the metadata of the telemetry event `[:bandit, :websocket, :stop]`. This holds for whole,
   fragmented and compressed messages. Binary messages are not looked at.
 
-  ## With Plug and WebSock
-
       defmodule MyApp.EchoSocket do
         @behaviour WebSock
         use BanditNative.ValidateText
@@ -32,57 +30,8 @@ defmodule BanditNative.ValidateText do
         def handle_info(_message, state), do: {:ok, state}
       end
 
-  The option goes where the connection is upgraded:
-
-      WebSockAdapter.upgrade(conn, MyApp.EchoSocket, [], validate_text_frames: false)
-
-  ## With Phoenix
-
-  In each socket, before or after `use Phoenix.Socket`:
-
-      defmodule MyAppWeb.UserSocket do
-        use Phoenix.Socket
-        use BanditNative.ValidateText
-
-        channel "room:*", MyAppWeb.RoomChannel
-        # ...
-      end
-
-  LiveView's socket is a module of LiveView. Make one of your own from it, and mount this in the
-  endpoint instead of `Phoenix.LiveView.Socket`, with the same options:
-
-      defmodule MyAppWeb.LiveSocket do
-        use Phoenix.LiveView.Socket
-        use BanditNative.ValidateText
-      end
-
-      socket "/live", MyAppWeb.LiveSocket,
-        websocket: [connect_info: [session: @session_options]],
-        longpoll: [connect_info: [session: @session_options]]
-
-  Messages that come by long polling are validated as well. One that is not UTF-8 crashes the process
-  of its session, as it does without this module.
-
-  Phoenix, from 1.8 on, takes Bandit's options for the whole endpoint only. They go into
-  `config/config.exs`, and are merged with what other files say, such as the port in
-  `config/runtime.exs`:
-
-      config :my_app, MyAppWeb.Endpoint,
-        http: [
-          websocket_options: [
-            primitive_ops_module: BanditNative.WebSocket,
-            validate_text_frames: false
-          ]
-        ]
-
-  Where the endpoint has `https:`, put the same `websocket_options` there too, in the file that names
-  the certificate: each of `http:` and `https:` starts a listener, also if it has only these options.
-  `MyAppWeb.Endpoint.config(:http)` gives what came of the files in a running node.
-
-  The options hold for all sockets of the endpoint, also for those that
-  `use BanditNative.ValidateText` can't be put into, such as the one that reloads pages in
-  development. To a socket without it, text that is not UTF-8 is an error in the decoder of its
-  messages, and a crash of the connection, which ends with 1011 instead of 1007.
+  [Set-up](setup.md#text-messages) shows where the option goes, and what a Phoenix socket and LiveView's
+  look like.
 
   ## Both belong together
 
@@ -98,15 +47,6 @@ defmodule BanditNative.ValidateText do
 
   Neither needs `primitive_ops_module: BanditNative.WebSocket`, the native unmasking, nor does that
   need them. That one is a server's option only.
-
-  To turn all of this off, remove the option or set it to `true`: Bandit validates again.
-
-  To see that it is in use, count the calls. There is one for each text message:
-
-      Code.ensure_loaded(BanditNative.WebSocket)
-      :erlang.trace_pattern({BanditNative.WebSocket, :utf8_validate, 1}, true, [:call_count])
-      # ... some messages later:
-      :erlang.trace_info({BanditNative.WebSocket, :utf8_validate, 1}, :call_count)
 
   ## Rules
 

@@ -3,7 +3,7 @@ defmodule BanditNative.LoadingTest do
   use ExUnit.Case, async: true
 
   @moduletag :tmp_dir
-  # Several VMs in some of them, on a machine that is busy with other things.
+  # A minute is little for several VMs on a busy machine.
   @moduletag timeout: 600_000
 
   setup %{tmp_dir: tmp_dir} do

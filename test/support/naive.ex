@@ -23,16 +23,31 @@ defmodule BanditNative.Naive do
     do: utf8_validate(rest)
 
   def utf8_validate(<<a, b, c, rest::binary>>)
-      when (a == 0xE0 and b in 0xA0..0xBF and is_continuation(c)) or
-             (a in 0xE1..0xEC and is_continuation(b) and is_continuation(c)) or
-             (a == 0xED and b in 0x80..0x9F and is_continuation(c)) or
-             (a in 0xEE..0xEF and is_continuation(b) and is_continuation(c)),
+      when a == 0xE0 and b in 0xA0..0xBF and is_continuation(c),
+      do: utf8_validate(rest)
+
+  def utf8_validate(<<a, b, c, rest::binary>>)
+      when a in 0xE1..0xEC and is_continuation(b) and is_continuation(c),
+      do: utf8_validate(rest)
+
+  def utf8_validate(<<a, b, c, rest::binary>>)
+      when a == 0xED and b in 0x80..0x9F and is_continuation(c),
+      do: utf8_validate(rest)
+
+  def utf8_validate(<<a, b, c, rest::binary>>)
+      when a in 0xEE..0xEF and is_continuation(b) and is_continuation(c),
       do: utf8_validate(rest)
 
   def utf8_validate(<<a, b, c, d, rest::binary>>)
-      when is_continuation(c) and is_continuation(d) and
-             ((a == 0xF0 and b in 0x90..0xBF) or (a in 0xF1..0xF3 and is_continuation(b)) or
-                (a == 0xF4 and b in 0x80..0x8F)),
+      when a == 0xF0 and b in 0x90..0xBF and is_continuation(c) and is_continuation(d),
+      do: utf8_validate(rest)
+
+  def utf8_validate(<<a, b, c, d, rest::binary>>)
+      when a in 0xF1..0xF3 and is_continuation(b) and is_continuation(c) and is_continuation(d),
+      do: utf8_validate(rest)
+
+  def utf8_validate(<<a, b, c, d, rest::binary>>)
+      when a == 0xF4 and b in 0x80..0x8F and is_continuation(c) and is_continuation(d),
       do: utf8_validate(rest)
 
   def utf8_validate(<<>>), do: true

@@ -1,8 +1,8 @@
 //! The NIFs of `BanditNative.NIF`.
 //!
 //! What is computed is in the crate `websocket_kernels`; here is how the VM calls it. Each function
-//! that works on payloads has a file; what they ask of the VM is in [`vm`], and how the large ones
-//! are done in parts in [`slices`]. This file loads the library, and says what was loaded.
+//! that works on payloads has a file; what they ask of the VM is in `vm`, and how the large ones
+//! are done in parts in `slices`. This file loads the library, and says what was loaded.
 
 mod slices;
 mod utf8_validate;
