@@ -49,14 +49,19 @@ pub fn set_slice_bytes(bytes: Option<usize>) {
     );
 }
 
-/// Does `work` on `bytes` bytes, no more than a slice, and charges the process where it is more than
-/// half of one. Less is not worth a look at the clock.
+/// Does `work` on `bytes` bytes, no more than a slice, and charges the process for it: by the clock
+/// where it is more than half a slice, and 1 % of a time slice, which it takes about, where it is more
+/// than an eighth. To read the clock would cost as much again there; but with nothing charged, a
+/// process that makes one such call after another would hold its scheduler for some 10 ms. Less than
+/// that costs what any call does.
 #[inline]
 pub fn charged<T>(env: Env<'_>, bytes: usize, work: impl FnOnce() -> T) -> T {
     let mut charged_until = (bytes > slice_bytes() / 2).then(Instant::now);
     let result = work();
     if let Some(charged_until) = &mut charged_until {
         charge_for_a_slice(env, charged_until);
+    } else if bytes > slice_bytes() / 8 {
+        charge(env, 1);
     }
     result
 }
@@ -69,6 +74,11 @@ pub fn charge_for_a_slice(env: Env<'_>, charged_until: &mut Instant) -> bool {
     let percent = percent.clamp(1, 100) as u32;
     // What is less than a percent is charged with the next slice.
     *charged_until = now.min(*charged_until + percent * TIME_PER_PERCENT);
+    charge(env, percent)
+}
+
+/// Charges the process for so much of a time slice. Whether that is spent.
+fn charge(env: Env<'_>, percent: u32) -> bool {
     // SAFETY: `env` is that of this call.
     unsafe { sys::enif_consume_timeslice(env.as_c_arg(), percent as c_int) == 1 }
 }
