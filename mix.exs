@@ -99,6 +99,8 @@ defmodule BanditNative.MixProject do
         "THIRD_PARTY.md",
         {"LICENSE", title: "License"}
       ],
+      # README's charts.
+      assets: %{"docs/images" => "docs/images"},
       groups_for_extras: [Guides: ~r"^guides/"],
       groups_for_modules: ["In the server": [BanditNative.WebSocket, BanditNative.ValidateText]]
     ]
