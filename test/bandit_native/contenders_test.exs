@@ -3,6 +3,8 @@ defmodule BanditNative.ContendersTest do
   # Rust besides, which is not built here.
   use ExUnit.Case, async: true
 
+  @moduletag timeout: 300_000
+
   Code.require_file("../../bench/contenders.ex", __DIR__)
 
   alias BanditNative.Bench.Contenders
