@@ -24,7 +24,8 @@ defmodule BanditNative do
     * `:native` - whether the native library is in use
     * `:reason` - if it is not, why
     * `:tiers` - the implementation of each function
-    * `:cpu_tiers` - all that this CPU has, from the least to the most capable
+    * `:cpu_tiers` - all that this CPU has, from the least to the most capable; `[]` where the library,
+      which asks the CPU, is not in use
     * `:version` - the version of this package
   """
   @type info :: %{

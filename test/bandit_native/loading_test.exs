@@ -197,19 +197,26 @@ defmodule BanditNative.LoadingTest do
   test "nodes on different tiers agree" do
     paths = Enum.flat_map(:code.get_path(), &[~c"-pa", &1])
     portable = [~c"-bandit_native", ~c"max_tier", ~c"portable"]
-    {:ok, peer, _node} = :peer.start_link(%{connection: :standard_io, args: portable ++ paths})
-    {:ok, _started} = :peer.call(peer, Application, :ensure_all_started, [:bandit_native])
-    assert %{tiers: %{ws_mask: :portable}} = :peer.call(peer, BanditNative, :info, [])
+
+    {:ok, peer, _node} =
+      :peer.start_link(%{connection: :standard_io, args: portable ++ paths, wait_boot: 120_000})
+
+    {:ok, _started} = call(peer, Application, :ensure_all_started, [:bandit_native])
+    assert %{tiers: %{ws_mask: :portable}} = call(peer, BanditNative, :info, [])
 
     for size <- [0, 1, 64, 65, 1000, 300_001], mask <- [0, 1, 0x37FA213D, 0xFFFFFFFF] do
       payload = BanditNative.SelfTest.bytes(size)
-      masked = :peer.call(peer, BanditNative.WebSocket, :ws_mask, [payload, mask])
+      masked = call(peer, BanditNative.WebSocket, :ws_mask, [payload, mask])
       assert BanditNative.WebSocket.ws_mask(masked, mask) == payload
 
       for text <- [payload, String.duplicate("ж", size)] do
-        valid = :peer.call(peer, BanditNative.WebSocket, :utf8_validate, [text])
+        valid = call(peer, BanditNative.WebSocket, :utf8_validate, [text])
         assert BanditNative.WebSocket.utf8_validate(text) == valid
       end
     end
   end
+
+  # Five seconds, the default, can be too few where the machine is busy.
+  defp call(peer, module, function, arguments),
+    do: :peer.call(peer, module, function, arguments, 120_000)
 end
