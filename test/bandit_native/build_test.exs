@@ -76,6 +76,28 @@ defmodule BanditNative.BuildTest do
     refute File.exists?(library(project))
   end
 
+  test "versions that share a target folder get their own library each", %{dir: dir, env: env} do
+    info = fn project ->
+      {output, 0} = mix(["run", "-e", "IO.inspect(BanditNative.info())"], project, env)
+      output
+    end
+
+    one = copy_project(Path.join(dir, "one"))
+    other = copy_project(Path.join(dir, "other"))
+    version = Mix.Project.config()[:version]
+
+    for file <- ~w(mix.exs Cargo.toml Cargo.lock), path = Path.join(other, file) do
+      File.write!(path, path |> File.read!() |> String.replace(~s("#{version}"), ~s("99.0.0")))
+    end
+
+    assert info.(one) =~ "native: true"
+    assert info.(other) =~ ~r/native: true.*"99.0.0"/s
+
+    # Of this one cargo says now that it is up to date.
+    File.rm_rf!(Path.join(one, "_build"))
+    assert info.(one) =~ ~r/native: true.*"#{version}"/s
+  end
+
   test "a source that does not compile is reported, with what is needed", %{dir: dir, env: env} do
     project = copy_project(dir)
     File.write!(Path.join(project, "native/bandit_native/src/lib.rs"), "fn wrong() -> {}")

@@ -63,7 +63,7 @@ defmodule Mix.Tasks.Compile.BanditNative do
         {:noop, []}
 
       true ->
-        source |> fetch() |> install()
+        source |> fetch(Base.encode16(fingerprint)) |> install()
         File.mkdir_p!(Path.dirname(manifest()))
         File.write!(manifest(), fingerprint)
         {:ok, []}
@@ -119,15 +119,25 @@ defmodule Mix.Tasks.Compile.BanditNative do
 
   defp digest(term), do: :erlang.md5(:erlang.term_to_binary(term))
 
-  defp fetch({:library, path}), do: path
+  defp fetch({:library, path}, _build_id), do: File.read!(path)
 
-  defp fetch(:cargo) do
+  defp fetch(:cargo, build_id) do
     cargo = System.find_executable("cargo") || Mix.raise(@no_cargo <> @alternatives)
 
     Mix.shell().info(
       "Building the native library of bandit_native with cargo (some 20 seconds the first time)"
     )
 
+    library = build(cargo, build_id)
+
+    # Cargo gives the library one name, whatever it is built from. Where several versions share a
+    # target folder, or one is built with several flags, the file may be of another build, even if
+    # cargo says that it is up to date. An id that is new makes cargo build it.
+    if library =~ build_id, do: library, else: build(cargo, "#{build_id} #{System.os_time()}")
+  end
+
+  # The content of the library that cargo built.
+  defp build(cargo, build_id) do
     # Progress and errors go to standard error as they come. Standard output says, as lines of
     # JSON, which files were made: cargo alone knows where, with its target folder and target
     # platform to be set in many ways.
@@ -135,9 +145,9 @@ defmodule Mix.Tasks.Compile.BanditNative do
       ~w(build --release --locked --package bandit_native) ++
         ~w(--message-format json-render-diagnostics)
 
-    case System.cmd(cargo, arguments) do
+    case System.cmd(cargo, arguments, env: [{"BANDIT_NATIVE_BUILD_ID", build_id}]) do
       {output, 0} ->
-        built_library(output)
+        output |> built_library() |> File.read!()
 
       {_output, status} ->
         {version, _status} = System.cmd(cargo, ["--version"], stderr_to_stdout: true)
@@ -162,11 +172,11 @@ defmodule Mix.Tasks.Compile.BanditNative do
   # By renaming, as a library that is in use must not be written to. Where a module is loaded that
   # found an older one (`recompile` in IEx), the next call loads it anew. It would get the older one
   # as long as that is in memory: the system takes libraries of one name for the same.
-  defp install(path) do
+  defp install(content) do
     File.mkdir_p!(folder())
     # Of this process alone: two builds at once must not write to one file.
     new = "#{library()}.#{System.pid()}.new"
-    File.cp!(path, new)
+    File.write!(new, content)
     File.rm(Library.seal_of(library()))
     File.rename!(new, library())
     Library.seal(library())

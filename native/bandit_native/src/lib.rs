@@ -40,6 +40,11 @@ enum Refusal {
     OtherVersion = 2,
 }
 
+/// What `Mix.Tasks.Compile.BanditNative` looks for in the file that cargo leaves. Exported, as what
+/// nothing refers to would not be linked.
+#[unsafe(no_mangle)]
+pub static BANDIT_NATIVE_BUILD_ID: Option<&str> = option_env!("BANDIT_NATIVE_BUILD_ID");
+
 static KERNELS: AtomicPtr<Kernels> = AtomicPtr::new(ptr::null_mut());
 
 /// The kernels that were chosen when the library was loaded.
