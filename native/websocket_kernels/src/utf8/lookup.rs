@@ -172,8 +172,9 @@ pub const BLOCK: usize = 64;
 /// From so many bytes on it is worth while to align the loads.
 const LONG: usize = 16 * BLOCK;
 
-/// Where the text is ASCII up to: a place less than two blocks before the first byte that is not, and
-/// less than one before the end of a text that is nothing else. 0 where the first block is not ASCII.
+/// Where the text is ASCII up to: a place less than two blocks, or four vectors, before the first byte
+/// that is not, and less than one block before the end of a text that is nothing else. 0 where the first
+/// block is not ASCII.
 ///
 /// # Safety
 ///
@@ -209,6 +210,7 @@ pub unsafe fn ascii_blocks<V: Vector>(text: &[u8]) -> usize {
         while at + BLOCK <= len && is_ascii::<V>(start.add(at), BLOCK) {
             at += BLOCK;
         }
+        debug_assert!(at <= len);
         at
     }
 }
