@@ -147,6 +147,13 @@ defmodule BanditNative.BuildTest do
     {output, status} = mix(["compile"], project, [{"BANDIT_NATIVE_LIB", "here.so"} | env])
     assert status != 0
     assert output =~ "not an absolute path"
+
+    cut_off = built <> ".cut-off"
+    File.write!(cut_off, built |> File.read!() |> binary_part(0, 100_000))
+    {output, status} = mix(["compile"], project, [{"BANDIT_NATIVE_LIB", cut_off} | env])
+    assert status != 0
+    assert output =~ "BANDIT_NATIVE_LIB: #{cut_off} is cut off"
+    assert File.read!(library(project)) == File.read!(built)
   end
 
   test "a library that is built while another is in use takes its place", context do

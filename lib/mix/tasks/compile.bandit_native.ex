@@ -119,7 +119,10 @@ defmodule Mix.Tasks.Compile.BanditNative do
 
   defp digest(term), do: :erlang.md5(:erlang.term_to_binary(term))
 
-  defp fetch({:library, path}, _build_id), do: File.read!(path)
+  defp fetch({:library, path}, _build_id) do
+    with {:error, reason} <- Library.check(path), do: Mix.raise("BANDIT_NATIVE_LIB: #{reason}")
+    File.read!(path)
+  end
 
   defp fetch(:cargo, build_id) do
     cargo = System.find_executable("cargo") || Mix.raise(@no_cargo <> @alternatives)
