@@ -56,13 +56,15 @@ pub fn set_slice_bytes(bytes: Option<usize>) {
 /// that costs what any call does.
 #[inline]
 pub fn charged<T>(env: Env<'_>, bytes: usize, work: impl FnOnce() -> T) -> T {
+    if bytes <= slice_bytes() / 8 {
+        return work();
+    }
     let mut charged_until = (bytes > slice_bytes() / 2).then(Instant::now);
     let result = work();
-    if let Some(charged_until) = &mut charged_until {
-        charge_for_a_slice(env, charged_until);
-    } else if bytes > slice_bytes() / 8 {
-        charge(env, 1);
-    }
+    match &mut charged_until {
+        Some(charged_until) => charge_for_a_slice(env, charged_until),
+        None => charge(env, 1),
+    };
     result
 }
 
