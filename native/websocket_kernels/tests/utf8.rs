@@ -141,6 +141,38 @@ fn a_fault_anywhere_in_a_long_text_is_found_at_every_alignment() {
 }
 
 #[test]
+fn a_fault_anywhere_in_a_short_text_is_found() {
+    // Alone in ASCII, a fault is seen only where each byte of the text is loaded.
+    for len in 1..=300 {
+        let mut text = vec![b'a'; len];
+        for at in 0..len {
+            for byte in [0x80, 0xC0, 0xC1, 0xC3, 0xFF] {
+                text[at] = byte;
+                for kernels in tiers() {
+                    assert!(
+                        !kernels.is_utf8(&text),
+                        "{:?}: {byte:02X} at {at} of {len} bytes",
+                        kernels.tier()
+                    );
+                }
+            }
+            text[at] = b'a';
+        }
+    }
+}
+
+#[test]
+fn a_text_is_never_cut_within_a_character() {
+    let text = "aé€😀".repeat(2);
+    for at in 0..=text.len() {
+        let cut = websocket_kernels::cut(text.as_bytes(), at);
+        assert!(text.is_char_boundary(cut) && (cut..cut + 4).contains(&at));
+    }
+    // No character is that long: the part that begins there is ill-formed.
+    assert_eq!(websocket_kernels::cut(&[0x80; 9], 5), 5);
+}
+
+#[test]
 fn bytes_behind_the_text_do_not_count() {
     let parent = [&[b'a'; 63][..], &[0xC3, 0xA9], &[0xFF; 64]].concat();
     for kernels in tiers() {
