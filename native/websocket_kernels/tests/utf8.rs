@@ -161,6 +161,19 @@ fn a_fault_anywhere_in_a_short_text_is_found() {
     }
 }
 
+/// What is skipped beyond a text's end, if it is ASCII too, shows in debug builds only.
+#[test]
+fn ascii_is_skipped_to_the_texts_end_and_no_further() {
+    let parent = [b'a'; 1400];
+    for len in 1000..=1300 {
+        for from in 0..64 {
+            for kernels in tiers() {
+                assert!(kernels.is_utf8(&parent[from..from + len]));
+            }
+        }
+    }
+}
+
 #[test]
 fn a_text_is_never_cut_within_a_character() {
     let text = "aé€😀".repeat(2);
