@@ -28,7 +28,7 @@ defmodule BanditNative.Clients do
 
   @doc "Opens a page in a browser, and gives what the page reports to the server, this process."
   def browse([program | arguments], url) do
-    {_port, os_pid} = start_program(program, arguments ++ [url])
+    {browser, os_pid} = start_program(program, arguments ++ [url])
 
     report =
       receive do
@@ -37,14 +37,16 @@ defmodule BanditNative.Clients do
         60_000 -> "nothing in a minute"
       end
 
+    # Until it has ended, it may send what is counted as the next test's: it closes its connections.
     System.cmd("kill", [to_string(os_pid)])
-    report
+    receive do: ({^browser, {:exit_status, _status}} -> report)
   end
 
   @doc "Starts a program that runs until it is killed; its output goes to this process."
   def start_program(program, arguments, environment \\ []) do
     port =
       Port.open({:spawn_executable, System.find_executable(program)}, [
+        :exit_status,
         :stderr_to_stdout,
         args: arguments,
         env: for({name, value} <- environment, do: {to_charlist(name), to_charlist(value)})
