@@ -17,12 +17,7 @@ alias BanditNative.Bench.Contenders
 
 {options, []} = OptionParser.parse!(System.argv(), strict: [sizes: :string, time: :float])
 
-sizes =
-  case options[:sizes] do
-    nil -> Contenders.sizes()
-    text -> text |> String.split(",") |> Enum.map(&String.to_integer/1)
-  end
-
+sizes = Contenders.sizes(options[:sizes])
 time = Keyword.get(options, :time, 0.5)
 seconds = [warmup: time / 2, time: time, memory_time: time / 5, print: [fast_warning: false]]
 

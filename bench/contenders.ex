@@ -27,7 +27,7 @@ defmodule BanditNative.Bench.Contenders do
 
   import Bitwise
 
-  alias BanditNative.{SelfTest, WebSocket}
+  alias BanditNative.{Fallback, SelfTest, WebSocket}
   alias BanditNative.Bench.FirstAttempt
 
   @compile {:no_warn_undefined, [Bandit.PrimitiveOps.WebSocket, BanditNative.Naive]}
@@ -46,8 +46,9 @@ defmodule BanditNative.Bench.Contenders do
       {"1,024-bit integers", "128 bytes at a time, as one integer", &mask_1024/2},
       {"adaptive", "4 bytes at a time, and 512-bit integers from 64 bytes up", &adaptive/2},
       {":crypto.exor", "the key repeated to the payload's size, and :crypto.exor/2", &exor/2},
-      {"32 bytes unrolled", "eight 4-byte integers at a time, the idea of Bandit 1.12.5",
-       &unrolled/2}
+      {"32 bytes unrolled",
+       "eight 4-byte integers at a time, the idea of Bandit 1.12.5; our fallback",
+       &Fallback.ws_mask/2}
     ] ++
       bandit() ++
       first_attempt("a byte-wise Rustler NIF, as a first attempt has it", &FirstAttempt.ws_mask/2) ++
@@ -123,7 +124,11 @@ defmodule BanditNative.Bench.Contenders do
 
   # What is measured
 
-  def sizes, do: [10, 102, 500, 1002, 5000, 10_002, 100_000, 500_000, 1_000_000, 16_000_000]
+  @doc """
+  The sizes of payloads and texts, in bytes: those of the option --sizes, or all.
+  """
+  def sizes(nil), do: [10, 102, 500, 1002, 5000, 10_002, 100_000, 500_000, 1_000_000, 16_000_000]
+  def sizes(option), do: option |> String.split(",") |> Enum.map(&String.to_integer/1)
 
   def batch_sizes,
     do: for(count <- [1, 2, 5, 10, 20], size <- [16, 128, 1024, 8192], do: {count, size})
@@ -241,24 +246,6 @@ defmodule BanditNative.Bench.Contenders do
     key = :binary.copy(<<mask::32>>, div(size + 3, 4))
     :crypto.exor(payload, binary_part(key, 0, size))
   end
-
-  defp unrolled(payload, mask), do: unrolled(payload, mask, <<>>)
-
-  defp unrolled(
-         <<a::32, b::32, c::32, d::32, e::32, f::32, g::32, h::32, rest::binary>>,
-         mask,
-         masked
-       ) do
-    unrolled(
-      rest,
-      mask,
-      <<masked::binary, bxor(a, mask)::32, bxor(b, mask)::32, bxor(c, mask)::32,
-        bxor(d, mask)::32, bxor(e, mask)::32, bxor(f, mask)::32, bxor(g, mask)::32,
-        bxor(h, mask)::32>>
-    )
-  end
-
-  defp unrolled(rest, mask, masked), do: words(rest, mask, masked)
 
   # Validation
 

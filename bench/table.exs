@@ -17,7 +17,7 @@ defmodule BanditNative.Bench.Table do
 
   def run(arguments) do
     {options, []} = OptionParser.parse!(arguments, strict: [sizes: :string, save: :string])
-    sizes = sizes(options[:sizes])
+    sizes = Contenders.sizes(options[:sizes])
 
     IO.puts(Report.environment_text() <> "\n")
     Contenders.build()
@@ -29,9 +29,6 @@ defmodule BanditNative.Bench.Table do
     command = Enum.join(["mix run bench/table.exs" | arguments], " ")
     Report.save(options[:save], command, ~w(function input contender bytes ns), rows)
   end
-
-  defp sizes(nil), do: Contenders.sizes()
-  defp sizes(text), do: text |> String.split(",") |> Enum.map(&String.to_integer/1)
 
   defp masking(sizes) do
     contenders = Contenders.masking()
