@@ -14,9 +14,10 @@
 # lines: nobody beside the neighbours, and workers that only count.
 
 Code.require_file("reference.ex", __DIR__)
+Code.require_file("report.ex", __DIR__)
 
 defmodule BanditNative.Bench.Fairness do
-  alias BanditNative.Bench.Reference
+  alias BanditNative.Bench.{Reference, Report}
   alias BanditNative.{Fallback, NIF}
 
   @mask 0x37FA213D
@@ -25,10 +26,7 @@ defmodule BanditNative.Bench.Fairness do
   @one_slice 1_000_000_000_000
 
   def run(seconds) do
-    IO.puts(
-      "Elixir #{System.version()}, OTP #{System.otp_release()}, #{System.schedulers_online()} schedulers, " <>
-        "#{inspect(BanditNative.info().tiers)}, #{seconds} s a line\n"
-    )
+    IO.puts(Report.environment_text() <> "\n#{seconds} s a line\n")
 
     header("The machine")
     measure("nobody", fn -> Process.sleep(:infinity) end, 0, seconds)

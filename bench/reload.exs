@@ -5,16 +5,17 @@
 # Before each reload the old code is purged softly, as a release upgrade with soft_purge does: when
 # no process is in a call of it any more.
 
+Code.require_file("report.ex", __DIR__)
+
 defmodule BanditNative.Bench.Reload do
+  alias BanditNative.Bench.Report
   alias BanditNative.NIF
 
   @sizes [0, 125, 65_536, 1_000_000]
   @mask 0x37FA213D
 
   def run(reloads) do
-    IO.puts(
-      "Elixir #{System.version()}, OTP #{System.otp_release()}, #{inspect(BanditNative.info().tiers)}"
-    )
+    IO.puts(Report.environment_text())
 
     payload = :binary.copy("aé€😀", div(Enum.max(@sizes), 10))
     masked = NIF.ws_mask(payload, @mask)

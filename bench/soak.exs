@@ -4,9 +4,12 @@
 # them are killed, in the middle of a call as often as not, and replaced. Before and after: what the VM
 # holds, and what the system has given it. The exit status tells whether all of it came back.
 
+Code.require_file("report.ex", __DIR__)
+
 defmodule BanditNative.Bench.Soak do
   import Bitwise
 
+  alias BanditNative.Bench.Report
   alias BanditNative.{Fallback, NIF}
 
   @processes 1000
@@ -14,9 +17,7 @@ defmodule BanditNative.Bench.Soak do
   @sizes [0, 1, 7, 64, 65, 125, 126, 1000, 4096, 16_384, 65_536, 200_000, 1_000_000, 8_000_000]
 
   def run(seconds) do
-    IO.puts(
-      "Elixir #{System.version()}, OTP #{System.otp_release()}, #{inspect(BanditNative.info().tiers)}"
-    )
+    IO.puts(Report.environment_text())
 
     true = BanditNative.info().native
     parent = :crypto.strong_rand_bytes(8_000_100)
