@@ -215,7 +215,7 @@ pub unsafe fn ascii_blocks<V: Vector>(text: &[u8]) -> usize {
     }
 }
 
-/// Checks the text's whole blocks from `at` on, up to where [`ascii_blocks`] has come. Gives their
+/// Checks the text's whole blocks from `at` on, the place that [`ascii_blocks`] gave. Gives their
 /// faults, and where they end. Whether the last of them leaves a character unfinished is for the
 /// caller to see.
 ///
