@@ -171,14 +171,29 @@ defmodule BanditNative.ValidateTextTest do
   test "it may be used twice, and validates once" do
     once = define("#{use_it()}; def handle_in(message, _state), do: message")
     twice = define("#{use_it()}; #{use_it()}; def handle_in(message, _state), do: message")
-    :erlang.trace_pattern({BanditNative.ValidateText, :valid?, 1}, true, [:call_count])
+    call = {BanditNative.ValidateText, :valid?, 1}
+    :erlang.trace_pattern(call, true, [:local])
 
-    for module <- [once, twice], do: module.handle_in({"a", opcode: :text}, :state)
+    # The calls of one process: other tests validate at the same time.
+    for module <- [once, twice] do
+      caller =
+        spawn(fn ->
+          receive do
+            :go -> module.handle_in({"a", opcode: :text}, :state)
+          end
+        end)
 
-    assert {:call_count, 2} =
-             :erlang.trace_info({BanditNative.ValidateText, :valid?, 1}, :call_count)
+      :erlang.trace(caller, true, [:call])
+      ended = Process.monitor(caller)
+      send(caller, :go)
+      assert_receive {:trace, ^caller, :call, {BanditNative.ValidateText, :valid?, [_message]}}
+      assert_receive {:DOWN, ^ended, :process, ^caller, :normal}
+      delivered = :erlang.trace_delivered(caller)
+      assert_receive {:trace_delivered, ^caller, ^delivered}
+      refute_received {:trace, ^caller, :call, _another}
+    end
 
-    :erlang.trace_pattern({BanditNative.ValidateText, :valid?, 1}, false, [:call_count])
+    :erlang.trace_pattern(call, false, [:local])
   end
 
   test "a module without a public handle_in/2 does not compile" do
