@@ -186,10 +186,13 @@ defmodule BanditNative.ValidateTextTest do
       :erlang.trace(caller, true, [:call])
       ended = Process.monitor(caller)
       send(caller, :go)
-      assert_receive {:trace, ^caller, :call, {BanditNative.ValidateText, :valid?, [_message]}}
-      assert_receive {:DOWN, ^ended, :process, ^caller, :normal}
+
+      assert_receive {:trace, ^caller, :call, {BanditNative.ValidateText, :valid?, [_message]}},
+                     5_000
+
+      assert_receive {:DOWN, ^ended, :process, ^caller, :normal}, 5_000
       delivered = :erlang.trace_delivered(caller)
-      assert_receive {:trace_delivered, ^caller, ^delivered}
+      assert_receive {:trace_delivered, ^caller, ^delivered}, 5_000
       refute_received {:trace, ^caller, :call, _another}
     end
 
