@@ -47,6 +47,16 @@ defmodule BanditNative.BuildTest do
     bin
   end
 
+  # Code that is compiled without an instruction set has a function in place of each of its
+  # instructions. Where that happens within a kernel, results are right, and slow.
+  @tag skip: if(System.find_executable("nm"), do: false, else: "nm is not installed")
+  test "no kernel calls a function for an instruction" do
+    library = Application.app_dir(:bandit_native, "priv/native/bandit_native.so")
+    {symbols, 0} = System.cmd("nm", [library])
+    assert symbols =~ "websocket_kernels"
+    assert Regex.scan(~r/^.*core_arch.*(?:sse|avx|neon).*$/m, symbols, capture: :first) == []
+  end
+
   test "cargo runs when a Rust source has changed, and not otherwise", %{dir: dir, env: env} do
     project = copy_project(dir)
     {output, 0} = mix(["compile", "--warnings-as-errors"], project, env)

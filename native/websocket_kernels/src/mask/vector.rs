@@ -34,6 +34,9 @@ pub trait Vector: Copy {
 /// steps of four vectors, aligned in the result: a store across the edge of two cache lines takes
 /// twice the time.
 ///
+/// No closure is handed to anything here: one that the compiler leaves out of line is compiled
+/// without the kernel's instruction sets, and calls a function for each instruction.
+///
 /// # Safety
 ///
 /// As for [`super::Kernel`].
@@ -42,43 +45,65 @@ pub unsafe fn mask<V: Vector>(src: *const u8, dst: *mut u8, len: usize, key: u32
     debug_assert!(len >= V::LEN);
     // SAFETY: every vector begins at `at` with `at + V::LEN <= len`, see there.
     unsafe {
-        let step = |at: usize, keys: V| V::load(src.add(at)).xor(keys).store(dst.add(at));
-        // Multiples of four before the end, all in the same phase of the key.
-        let tail_keys = V::splat(rotate(key, len));
-        let tail = |vectors: usize| step(len - vectors * V::LEN, tail_keys);
         let keys = V::splat(key);
-        step(0, keys);
+        // Whole vectors before the end are all in the same phase of the key.
+        let tail_keys = V::splat(rotate(key, len));
+        step(src, dst, 0, keys);
         if len > 8 * V::LEN {
             let mut at = V::LEN - dst.addr() % V::LEN;
             let keys = V::splat(rotate(key, at));
             while at + 4 * V::LEN <= len {
                 // All loads before all stores: a load behind a store whose address has the same
                 // lower twelve bits waits for it.
-                let places = [0, 1, 2, 3].map(|i| at + i * V::LEN);
-                let masked = places.map(|at| V::load(src.add(at)).xor(keys));
-                places
-                    .into_iter()
-                    .zip(masked)
-                    .for_each(|(at, masked)| masked.store(dst.add(at)));
+                let first = masked(src, at, keys);
+                let second = masked(src, at + V::LEN, keys);
+                let third = masked(src, at + 2 * V::LEN, keys);
+                let fourth = masked(src, at + 3 * V::LEN, keys);
+                first.store(dst.add(at));
+                second.store(dst.add(at + V::LEN));
+                third.store(dst.add(at + 2 * V::LEN));
+                fourth.store(dst.add(at + 3 * V::LEN));
                 at += 4 * V::LEN;
             }
             // Less than four vectors are left.
-            tail(4);
-            tail(3);
-            tail(2);
+            step(src, dst, len - 4 * V::LEN, tail_keys);
+            step(src, dst, len - 3 * V::LEN, tail_keys);
+            step(src, dst, len - 2 * V::LEN, tail_keys);
         } else if len > 4 * V::LEN {
-            step(V::LEN, keys);
-            step(2 * V::LEN, keys);
-            step(3 * V::LEN, keys);
-            tail(4);
-            tail(3);
-            tail(2);
+            step(src, dst, V::LEN, keys);
+            step(src, dst, 2 * V::LEN, keys);
+            step(src, dst, 3 * V::LEN, keys);
+            step(src, dst, len - 4 * V::LEN, tail_keys);
+            step(src, dst, len - 3 * V::LEN, tail_keys);
+            step(src, dst, len - 2 * V::LEN, tail_keys);
         } else if len > 2 * V::LEN {
-            step(V::LEN, keys);
+            step(src, dst, V::LEN, keys);
             if len > 3 * V::LEN {
-                tail(2);
+                step(src, dst, len - 2 * V::LEN, tail_keys);
             }
         }
-        tail(1);
+        step(src, dst, len - V::LEN, tail_keys);
     }
+}
+
+/// Masks the vector at `at`.
+///
+/// # Safety
+///
+/// As for [`Vector`]; `src` is valid for reading, and `dst` for writing, `at + V::LEN` bytes.
+#[inline(always)]
+unsafe fn step<V: Vector>(src: *const u8, dst: *mut u8, at: usize, keys: V) {
+    // SAFETY: the caller's promise.
+    unsafe { masked(src, at, keys).store(dst.add(at)) }
+}
+
+/// What the vector at `at` becomes.
+///
+/// # Safety
+///
+/// As for [`Vector`]; `src` is valid for reading `at + V::LEN` bytes.
+#[inline(always)]
+unsafe fn masked<V: Vector>(src: *const u8, at: usize, keys: V) -> V {
+    // SAFETY: the caller's promise.
+    unsafe { V::load(src.add(at)).xor(keys) }
 }
