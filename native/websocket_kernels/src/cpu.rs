@@ -14,8 +14,8 @@ pub enum Tier {
     Sse42,
     /// x86-64 with AVX2: Haswell (2013), Zen (2017) and later.
     Avx2,
-    /// x86-64 with AVX-512 F, BW and VBMI: Ice Lake (2019), Zen 4 (2022) and later. The AVX-512
-    /// CPUs before them lack VBMI, and lower their clock for 512-bit vectors: they take AVX2.
+    /// x86-64 with AVX-512 F, BW and VBMI, and BMI2: Ice Lake (2019), Zen 4 (2022) and later. The
+    /// AVX-512 CPUs before them lack VBMI, and lower their clock for 512-bit vectors: they take AVX2.
     Avx512,
 }
 
@@ -62,6 +62,7 @@ impl Tier {
                 is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512bw")
                     && is_x86_feature_detected!("avx512vbmi")
+                    && is_x86_feature_detected!("bmi2")
             }
             #[allow(unreachable_patterns)]
             _ => false,

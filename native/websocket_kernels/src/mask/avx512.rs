@@ -38,14 +38,14 @@ impl Vector for __m512i {
 /// # Safety
 ///
 /// As for [`super::Kernel`].
-#[target_feature(enable = "avx512f,avx512bw")]
+#[target_feature(enable = "avx512f,avx512bw,bmi2")]
 pub unsafe fn mask(src: *const u8, dst: *mut u8, len: usize, key: u32) {
     // SAFETY: the caller's promise is the same. The masked step accesses the `len` bytes only.
     unsafe {
         match len {
             0 => {}
             1..=64 => {
-                let part = !0 >> (64 - len);
+                let part = _bzhi_u64(!0, len as u32);
                 let bytes = _mm512_maskz_loadu_epi8(part, src.cast());
                 let masked = bytes.xor(__m512i::splat(key));
                 _mm512_mask_storeu_epi8(dst.cast(), part, masked);

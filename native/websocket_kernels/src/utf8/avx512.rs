@@ -92,39 +92,47 @@ impl Vector for __m512i {
 /// # Safety
 ///
 /// As for [`super::Kernel`].
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,bmi2")]
 pub unsafe fn is_utf8(text: &[u8]) -> bool {
-    // SAFETY: the caller's promise; `checked` is at most the text's length.
+    // SAFETY: the caller's promise; `checked` is at most the text's length. It is 0, or a block and
+    // more; where `rest` is 0 and it is 0 too, the text is empty, and so ASCII.
     unsafe {
         let ascii = lookup::ascii_blocks::<__m512i>(text);
         let (found, checked) = lookup::check_blocks::<__m512i>(text, ascii);
         let rest = text.len() - checked;
         let start = text.as_ptr().add(checked);
-        let bytes = load_part(start, 0, rest);
+        let bytes = load_first(start, rest);
         if checked == ascii && bytes.is_ascii() {
             return true;
         }
-        // At least one place behind the text is in the vector, and reads as 0: a fault where a
-        // character is cut off.
-        let previous = [1, 2, 3].map(|back: usize| {
-            let is_before_text = back.saturating_sub(checked);
-            load_part(start.wrapping_sub(back), is_before_text, rest + back)
-        });
-        found.or(lookup::faults(bytes, previous)).is_zero()
+        let last = if rest == 0 {
+            lookup::unfinished(__m512i::load(start.sub(64)))
+        } else {
+            let previous = if checked == 0 {
+                bytes.shifted()
+            } else {
+                [
+                    load_first(start.sub(1), rest + 1),
+                    load_first(start.sub(2), rest + 2),
+                    load_first(start.sub(3), rest + 3),
+                ]
+            };
+            // At least one place behind the text is in the vector, and reads as 0: a fault where a
+            // character is cut off.
+            lookup::faults(bytes, previous)
+        };
+        found.or(last).is_zero()
     }
 }
 
-/// The 64 bytes at `src`, with 0 for those before `from` and for those from `to` on, which are not
-/// read.
+/// The first `len` of 64 bytes, or all of them, and 0 for the others, which are not read.
 ///
 /// # Safety
 ///
-/// The CPU has AVX-512 BW. The bytes `from..to` of `src`, or the first 64 of them, are there to be
-/// read.
+/// The CPU has AVX-512 BW and BMI2. The bytes to be read are there.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw")]
-unsafe fn load_part(src: *const u8, from: usize, to: usize) -> __m512i {
-    let up_to = |end: usize| if end < 64 { (1_u64 << end) - 1 } else { !0 };
-    // SAFETY: the caller's promise. The pointer itself may lie outside the text.
-    unsafe { _mm512_maskz_loadu_epi8(up_to(to) & !up_to(from), src.cast()) }
+#[target_feature(enable = "avx512f,avx512bw,bmi2")]
+unsafe fn load_first(src: *const u8, len: usize) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe { _mm512_maskz_loadu_epi8(_bzhi_u64(!0, len as u32), src.cast()) }
 }

@@ -279,7 +279,7 @@ unsafe fn is_ascii<V: Vector>(src: *const u8, len: usize) -> bool {
 ///
 /// As for [`Vector`].
 #[inline(always)]
-unsafe fn unfinished<V: Vector>(bytes: V) -> V {
+pub unsafe fn unfinished<V: Vector>(bytes: V) -> V {
     /// The most that the bytes of a vector, whose end is here, may be.
     static MOST: [u8; 64] = {
         let mut most = [0xFF; 64];
