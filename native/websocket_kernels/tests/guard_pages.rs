@@ -133,18 +133,25 @@ fn validation_stays_within_the_text() {
         for len in lengths() {
             println!("{:?}, {len} bytes", kernels.tier());
             for character in ["a", "é", "€", "😀", "a€", "é😀z"] {
+                // ASCII in front of it, and from the middle on.
                 let whole = character.repeat(len / character.len());
-                let mut text = ("z".repeat(len - whole.len()) + &whole).into_bytes();
-                // What is well-formed is read to its end. What begins, or ends, within a character
-                // invites to read on. Rotated by a byte more each time, the text is all of these.
-                for _ in 0..4.min(len + 1) {
-                    for end in ENDS {
-                        let range = memory.range(end, len);
-                        memory.bytes_mut()[range.clone()].copy_from_slice(&text);
-                        let is_utf8 = kernels.is_utf8(&memory.bytes()[range]);
-                        assert_eq!(is_utf8, naive_is_utf8(&text), "{end:?}: {text:02X?}");
+                let half = character.repeat(len / 2 / character.len());
+                let behind = "z".repeat(len - whole.len()) + &whole;
+                let before = half.clone() + &"z".repeat(len - half.len());
+                for text in [behind, before] {
+                    let mut text = text.into_bytes();
+                    // What is well-formed is read to its end. What begins, or ends, within a
+                    // character invites to read on. Rotated by a byte more each time, the text is
+                    // all of these.
+                    for _ in 0..4.min(len + 1) {
+                        for end in ENDS {
+                            let range = memory.range(end, len);
+                            memory.bytes_mut()[range.clone()].copy_from_slice(&text);
+                            let is_utf8 = kernels.is_utf8(&memory.bytes()[range]);
+                            assert_eq!(is_utf8, naive_is_utf8(&text), "{end:?}: {text:02X?}");
+                        }
+                        text.rotate_left(1.min(len));
                     }
-                    text.rotate_left(1.min(len));
                 }
             }
         }

@@ -166,15 +166,19 @@ unsafe fn faults_at<V: Vector>(src: *const u8) -> V {
     }
 }
 
-/// Bytes that are either skipped together, where all of them are ASCII, or checked.
+/// Bytes that are skipped together where all of them are ASCII.
 pub const BLOCK: usize = 64;
+
+/// Blocks that are checked together, with no look at whether one of them is ASCII. Where a text goes
+/// from one to the other every few blocks, and is not the text that was there before, half of these
+/// looks would be wrong guesses of the CPU, each of which takes as long as to check three blocks.
+pub const GROUP: usize = 4 * BLOCK;
 
 /// From so many bytes on it is worth while to align the loads.
 const LONG: usize = 16 * BLOCK;
 
-/// Where the text is ASCII up to: a place less than two blocks, or four vectors, before the first byte
-/// that is not, and less than one block before the end of a text that is nothing else. 0 where the first
-/// block is not ASCII.
+/// Where the text is ASCII up to: a place less than a group before the first byte that is not, and less
+/// than a block before the end of a text that is nothing else. 0 where the first block is not ASCII.
 ///
 /// # Safety
 ///
@@ -200,11 +204,11 @@ pub unsafe fn ascii_blocks<V: Vector>(text: &[u8]) -> usize {
             // Aligned from here on: loads across the edges of cache lines take twice the time. One
             // vector has bridged the gap.
             at += V::LEN - (start.addr() + at) % V::LEN;
-            while at + 4 * V::LEN <= len {
-                if !is_ascii::<V>(start.add(at), 4 * V::LEN) {
+            while at + GROUP <= len {
+                if !is_ascii::<V>(start.add(at), GROUP) {
                     return at;
                 }
-                at += 4 * V::LEN;
+                at += GROUP;
             }
         }
         while at + BLOCK <= len && is_ascii::<V>(start.add(at), BLOCK) {
@@ -225,11 +229,12 @@ pub unsafe fn ascii_blocks<V: Vector>(text: &[u8]) -> usize {
 #[inline(always)]
 pub unsafe fn check_blocks<V: Vector>(text: &[u8], mut at: usize) -> (V, usize) {
     let start = text.as_ptr();
-    // SAFETY: every vector begins at `at` with `at + V::LEN <= text.len()`. The bytes before it are
-    // loaded only behind a first vector.
+    let len = text.len();
+    // SAFETY: every vector begins at `at` with `at + V::LEN <= len`. The bytes before it are loaded
+    // only behind a first vector.
     unsafe {
         let mut found = V::splat(0);
-        if at == 0 && text.len() >= BLOCK {
+        if at == 0 && len >= BLOCK {
             let first = V::load(start);
             found = faults(first, first.shifted());
             for i in 1..BLOCK / V::LEN {
@@ -237,21 +242,30 @@ pub unsafe fn check_blocks<V: Vector>(text: &[u8], mut at: usize) -> (V, usize) 
             }
             at = BLOCK;
         }
-        if text.len() - at >= LONG {
+        if len - at >= LONG {
             // Aligned, as above.
             found = found.or(faults_at(start.add(at)));
             at += V::LEN - (start.addr() + at) % V::LEN;
         }
-        while at + BLOCK <= text.len() {
-            if is_ascii::<V>(start.add(at), BLOCK) {
-                found = found.or(unfinished(V::load(start.add(at - V::LEN))));
-            } else {
-                for i in 0..BLOCK / V::LEN {
-                    found = found.or(faults_at(start.add(at + i * V::LEN)));
+        while at + GROUP <= len {
+            for i in 0..GROUP / V::LEN {
+                found = found.or(faults_at(start.add(at + i * V::LEN)));
+            }
+            at += GROUP;
+            // Where the half before is ASCII, all characters are finished, and more of it may follow.
+            if is_ascii::<V>(start.add(at - GROUP / 2), GROUP / 2) {
+                while at + BLOCK <= len && is_ascii::<V>(start.add(at), BLOCK) {
+                    at += BLOCK;
                 }
+            }
+        }
+        while at + BLOCK <= len {
+            for i in 0..BLOCK / V::LEN {
+                found = found.or(faults_at(start.add(at + i * V::LEN)));
             }
             at += BLOCK;
         }
+        debug_assert!(at <= len);
         (found, at)
     }
 }
