@@ -21,7 +21,7 @@ fn utf8(criterion: &mut Criterion) {
             let mut group =
                 criterion.benchmark_group(format!("utf8/{}/{}", tier.name(), text.name));
             for len in TEXT_SIZES {
-                let mut text_in_place = Buffer::with_payload(&text.of_len(len));
+                let mut text_in_place = Buffer::with_payload(&text.of_len(len, 0));
                 let bytes = &text_in_place.all()[..len];
                 group.throughput(Throughput::Bytes(len as u64));
                 for (name, is_utf8) in peers::validators(tier) {

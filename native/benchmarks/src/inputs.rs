@@ -114,9 +114,9 @@ pub const TEXTS: [Text; 6] = [
 ];
 
 impl Text {
-    /// A text of this kind, `len` bytes long.
-    pub fn of_len(&self, len: usize) -> Vec<u8> {
-        let mut random = Random(0x2545F4914F6CDD1D);
+    /// A text of this kind, `len` bytes long. There is another one for each `number`.
+    pub fn of_len(&self, len: usize, number: usize) -> Vec<u8> {
+        let mut random = Random(0x2545F4914F6CDD1D ^ (number as u64) << 32);
         let mut text = Vec::with_capacity(len);
         loop {
             let phrase = self.phrases[random.next() as usize % self.phrases.len()];
