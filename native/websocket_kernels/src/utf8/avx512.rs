@@ -1,4 +1,4 @@
-//! 64 bytes at a time, and what is left in one masked step: bytes outside the text are not read.
+//! 64 bytes at a time, and less in one masked step: bytes outside the text are not read.
 
 use std::arch::x86_64::*;
 
@@ -94,45 +94,15 @@ impl Vector for __m512i {
 /// As for [`super::Kernel`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,bmi2")]
 pub unsafe fn is_utf8(text: &[u8]) -> bool {
-    // SAFETY: the caller's promise; `checked` is at most the text's length. It is 0, or a block and
-    // more; where `rest` is 0 and it is 0 too, the text is empty, and so ASCII.
+    // SAFETY: the caller's promise; the masked step reads the text's bytes only.
     unsafe {
-        let ascii = lookup::ascii_blocks::<__m512i>(text);
-        let (found, checked) = lookup::check_blocks::<__m512i>(text, ascii);
-        let rest = text.len() - checked;
-        let start = text.as_ptr().add(checked);
-        let bytes = load_first(start, rest);
-        if checked == ascii && bytes.is_ascii() {
-            return true;
-        }
-        let last = if rest == 0 {
-            lookup::unfinished(__m512i::load(start.sub(64)))
+        if text.len() < 64 {
+            let bytes =
+                _mm512_maskz_loadu_epi8(_bzhi_u64(!0, text.len() as u32), text.as_ptr().cast());
+            // What is behind the text is 0: a fault where a character is cut off.
+            bytes.is_ascii() || lookup::faults(bytes, bytes.shifted()).is_zero()
         } else {
-            let previous = if checked == 0 {
-                bytes.shifted()
-            } else {
-                [
-                    load_first(start.sub(1), rest + 1),
-                    load_first(start.sub(2), rest + 2),
-                    load_first(start.sub(3), rest + 3),
-                ]
-            };
-            // At least one place behind the text is in the vector, and reads as 0: a fault where a
-            // character is cut off.
-            lookup::faults(bytes, previous)
-        };
-        found.or(last).is_zero()
+            lookup::is_utf8::<__m512i>(text)
+        }
     }
-}
-
-/// The first `len` of 64 bytes, or all of them, and 0 for the others, which are not read.
-///
-/// # Safety
-///
-/// The CPU has AVX-512 BW and BMI2. The bytes to be read are there.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,bmi2")]
-unsafe fn load_first(src: *const u8, len: usize) -> __m512i {
-    // SAFETY: the caller's promise.
-    unsafe { _mm512_maskz_loadu_epi8(_bzhi_u64(!0, len as u32), src.cast()) }
 }

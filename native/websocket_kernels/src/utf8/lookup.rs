@@ -84,8 +84,11 @@ const SECOND_HIGH: [u8; 16] = {
 ///
 /// For all of them: the CPU has the vector's instruction set.
 pub trait Vector: Copy {
-    /// Bytes in a vector: 16 or more.
+    /// Bytes in a vector: 16, 32 or 64.
     const LEN: usize;
+
+    /// Bytes that are skipped together where all of them are ASCII: two vectors or more.
+    const BLOCK: usize = if Self::LEN < 64 { 64 } else { 128 };
 
     /// `byte` in every place.
     unsafe fn splat(byte: u8) -> Self;
@@ -166,39 +169,36 @@ unsafe fn faults_at<V: Vector>(src: *const u8) -> V {
     }
 }
 
-/// Bytes that are skipped together where all of them are ASCII.
-pub const BLOCK: usize = 64;
-
-/// Blocks that are checked together, with no look at whether one of them is ASCII. Where a text goes
+/// Bytes that are checked together, with no look at whether some of them are ASCII. Where a text goes
 /// from one to the other every few blocks, and is not the text that was there before, half of these
-/// looks would be wrong guesses of the CPU, each of which takes as long as to check three blocks.
-pub const GROUP: usize = 4 * BLOCK;
+/// looks would be wrong guesses of the CPU, each of which takes as long as to check some 200 bytes.
+const GROUP: usize = 256;
 
 /// From so many bytes on it is worth while to align the loads.
-const LONG: usize = 16 * BLOCK;
+const LONG: usize = 1024;
 
 /// Where the text is ASCII up to: a place less than a group before the first byte that is not, and less
 /// than a block before the end of a text that is nothing else. 0 where the first block is not ASCII.
 ///
 /// # Safety
 ///
-/// As for [`Vector`].
+/// As for [`Vector`]. The text has a block or more.
 #[inline(always)]
-pub unsafe fn ascii_blocks<V: Vector>(text: &[u8]) -> usize {
+unsafe fn ascii_blocks<V: Vector>(text: &[u8]) -> usize {
     let start = text.as_ptr();
     let len = text.len();
     // SAFETY: what is loaded ends at or before the text's end.
     unsafe {
-        if len < BLOCK || !is_ascii::<V>(start, BLOCK) {
+        if !is_ascii::<V>(start, V::BLOCK) {
             return 0;
         }
-        let mut at = BLOCK;
+        let mut at = V::BLOCK;
         if len < LONG {
-            while at + 2 * BLOCK <= len {
-                if !is_ascii::<V>(start.add(at), 2 * BLOCK) {
+            while at + 2 * V::BLOCK <= len {
+                if !is_ascii::<V>(start.add(at), 2 * V::BLOCK) {
                     return at;
                 }
-                at += 2 * BLOCK;
+                at += 2 * V::BLOCK;
             }
         } else if is_ascii::<V>(start.add(at), V::LEN) {
             // Aligned from here on: loads across the edges of cache lines take twice the time. One
@@ -211,8 +211,8 @@ pub unsafe fn ascii_blocks<V: Vector>(text: &[u8]) -> usize {
                 at += GROUP;
             }
         }
-        while at + BLOCK <= len && is_ascii::<V>(start.add(at), BLOCK) {
-            at += BLOCK;
+        while at + V::BLOCK <= len && is_ascii::<V>(start.add(at), V::BLOCK) {
+            at += V::BLOCK;
         }
         debug_assert!(at <= len);
         at
@@ -225,22 +225,22 @@ pub unsafe fn ascii_blocks<V: Vector>(text: &[u8]) -> usize {
 ///
 /// # Safety
 ///
-/// As for [`Vector`].
+/// As for [`Vector`]. The text has a block or more.
 #[inline(always)]
-pub unsafe fn check_blocks<V: Vector>(text: &[u8], mut at: usize) -> (V, usize) {
+unsafe fn check_blocks<V: Vector>(text: &[u8], mut at: usize) -> (V, usize) {
     let start = text.as_ptr();
     let len = text.len();
     // SAFETY: every vector begins at `at` with `at + V::LEN <= len`. The bytes before it are loaded
     // only behind a first vector.
     unsafe {
         let mut found = V::splat(0);
-        if at == 0 && len >= BLOCK {
+        if at == 0 {
             let first = V::load(start);
             found = faults(first, first.shifted());
-            for i in 1..BLOCK / V::LEN {
+            for i in 1..V::BLOCK / V::LEN {
                 found = found.or(faults_at(start.add(i * V::LEN)));
             }
-            at = BLOCK;
+            at = V::BLOCK;
         }
         if len - at >= LONG {
             // Aligned, as above.
@@ -254,16 +254,16 @@ pub unsafe fn check_blocks<V: Vector>(text: &[u8], mut at: usize) -> (V, usize) 
             at += GROUP;
             // Where the half before is ASCII, all characters are finished, and more of it may follow.
             if is_ascii::<V>(start.add(at - GROUP / 2), GROUP / 2) {
-                while at + BLOCK <= len && is_ascii::<V>(start.add(at), BLOCK) {
-                    at += BLOCK;
+                while at + V::BLOCK <= len && is_ascii::<V>(start.add(at), V::BLOCK) {
+                    at += V::BLOCK;
                 }
             }
         }
-        while at + BLOCK <= len {
-            for i in 0..BLOCK / V::LEN {
+        while at + V::BLOCK <= len {
+            for i in 0..V::BLOCK / V::LEN {
                 found = found.or(faults_at(start.add(at + i * V::LEN)));
             }
-            at += BLOCK;
+            at += V::BLOCK;
         }
         debug_assert!(at <= len);
         (found, at)
@@ -293,7 +293,7 @@ unsafe fn is_ascii<V: Vector>(src: *const u8, len: usize) -> bool {
 ///
 /// As for [`Vector`].
 #[inline(always)]
-pub unsafe fn unfinished<V: Vector>(bytes: V) -> V {
+unsafe fn unfinished<V: Vector>(bytes: V) -> V {
     /// The most that the bytes of a vector, whose end is here, may be.
     static MOST: [u8; 64] = {
         let mut most = [0xFF; 64];
@@ -310,7 +310,7 @@ pub unsafe fn unfinished<V: Vector>(bytes: V) -> V {
 ///
 /// # Safety
 ///
-/// As for [`Vector`]. `V::LEN` is 32 or less.
+/// As for [`Vector`].
 #[inline(always)]
 pub unsafe fn is_utf8<V: Vector>(text: &[u8]) -> bool {
     let start = text.as_ptr();
@@ -318,18 +318,19 @@ pub unsafe fn is_utf8<V: Vector>(text: &[u8]) -> bool {
     debug_assert!(len >= V::LEN);
     // SAFETY: every vector begins at `at` with `at + V::LEN <= len`; see there for the bytes before.
     unsafe {
-        if len > BLOCK {
+        if len > V::BLOCK {
             let ascii = ascii_blocks::<V>(text);
-            if ascii == len || (ascii + BLOCK > len && is_ascii::<V>(start.add(len - BLOCK), BLOCK))
+            if ascii == len
+                || (ascii + V::BLOCK > len && is_ascii::<V>(start.add(len - V::BLOCK), V::BLOCK))
             {
                 return true;
             }
             let (mut found, checked) = check_blocks::<V>(text, ascii);
             let rest = len - checked;
-            if rest == 0 || !is_ascii::<V>(start.add(len - BLOCK), BLOCK) {
+            if rest == 0 || !is_ascii::<V>(start.add(len - V::BLOCK), V::BLOCK) {
                 // There are more than three bytes before each of them: what is left is less than
                 // a block, and the first vector begins less than a vector before it.
-                for vectors in (1..=BLOCK / V::LEN).rev() {
+                for vectors in (1..=V::BLOCK / V::LEN).rev() {
                     if rest > (vectors - 1) * V::LEN {
                         found = found.or(faults_at(start.add(len - vectors * V::LEN)));
                     }
@@ -369,9 +370,9 @@ pub unsafe fn is_utf8<V: Vector>(text: &[u8]) -> bool {
     }
 }
 
-/// Not 0 from the fourth byte on, for vectors of up to 32 bytes.
-static BEHIND_THREE: [u8; 32] = {
-    let mut bytes = [0xFF; 32];
+/// Not 0 from the fourth byte on.
+static BEHIND_THREE: [u8; 64] = {
+    let mut bytes = [0xFF; 64];
     bytes[0] = 0;
     bytes[1] = 0;
     bytes[2] = 0;
