@@ -1,8 +1,8 @@
 //! Prints the ratios that the kernels are held to: validation against the fastest validator that
 //! needs no more than the same instruction sets, masking against fastwebsockets and against a copy.
 //!
-//! `cargo run --release` for all of them; for some, with names of tiers or `masking`, and of texts,
-//! behind `--`: `cargo run --release -- avx2 JSON`.
+//! `cargo run --release` for all of them. Behind `--`, `validation` or `masking`, names of tiers and of
+//! texts, and lengths in bytes select: `cargo run --release -- validation avx2 JSON 1024 4096`.
 //!
 //! A sample is a tenth of a millisecond of calls, or one. The candidates take turns sample by
 //! sample, so that whatever else the machine does meets all of them, and it is the medians that
@@ -29,41 +29,71 @@ const NEW_TEXTS: usize = 2 << 20;
 
 const IN_PROCESS_OF_ITS_OWN: &str = "--in-process-of-its-own";
 
+const PARTS: [&str; 2] = ["validation", "masking"];
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let (texts, parts): (Vec<String>, Vec<String>) = arguments
-        .into_iter()
-        .partition(|name| TEXTS.iter().any(|text| text.name == name));
-    if let [flag, tier] = &parts[..]
+    if let [flag, tier, ..] = &arguments[..]
         && flag == IN_PROCESS_OF_ITS_OWN
     {
-        validation(Tier::from_name(tier).expect("a tier's name"), &texts);
+        validation(Tier::from_name(tier).expect("a tier's name"));
         return ExitCode::SUCCESS;
     }
+    if let Some(unknown) = arguments.iter().find(|it| !is_name(it)) {
+        eprintln!("{unknown}: no part, tier or text of this benchmark, and no length");
+        return ExitCode::FAILURE;
+    }
 
-    let is_wanted = |name: &str| parts.is_empty() || parts.iter().any(|it| it == name);
     println!("{}", machine());
-    for tier in [Tier::Sse42, Tier::Avx2, Tier::Avx512, Tier::Neon] {
-        if is_wanted(tier.name()) {
+    let tiers = || {
+        let names = Tier::ALL.map(Tier::name);
+        Tier::ALL
+            .into_iter()
+            .filter(move |tier| is_wanted(tier.name(), names))
+    };
+    if is_wanted("validation", PARTS) {
+        for tier in tiers().filter(|tier| *tier != Tier::Portable) {
             println!("\n## UTF-8, {} tier\n", tier.name());
             if !tier.is_supported() {
                 println!("not on this CPU");
-            } else if !validation_in_process_of_its_own(tier, &texts) {
+            } else if !validation_in_process_of_its_own(tier, &arguments) {
                 return ExitCode::FAILURE;
             }
         }
     }
-    if is_wanted("masking") {
-        masking();
+    if is_wanted("masking", PARTS) {
+        for tier in tiers() {
+            println!("\n## Masking, {} tier\n", tier.name());
+            if tier.is_supported() {
+                masking(tier);
+            } else {
+                println!("not on this CPU");
+            }
+        }
     }
     ExitCode::SUCCESS
 }
 
+/// Whether an argument selects anything.
+fn is_name(argument: &str) -> bool {
+    let is_size = |len: usize| TEXT_SIZES.contains(&len) || PAYLOAD_SIZES.contains(&len);
+    PARTS.contains(&argument)
+        || Tier::from_name(argument).is_some()
+        || TEXTS.iter().any(|text| text.name == argument)
+        || argument.parse().is_ok_and(is_size)
+}
+
+/// Whether `name` is one of the arguments, or no other of its kind is.
+fn is_wanted(name: impl ToString, kind: impl IntoIterator<Item = impl ToString>) -> bool {
+    let is_argument = |name: String| env::args().skip(1).any(|argument| argument == name);
+    is_argument(name.to_string()) || !kind.into_iter().any(|other| is_argument(other.to_string()))
+}
+
 /// The C++ library chooses its implementation once.
-fn validation_in_process_of_its_own(tier: Tier, texts: &[String]) -> bool {
+fn validation_in_process_of_its_own(tier: Tier, arguments: &[String]) -> bool {
     Command::new(env::current_exe().expect("this program's path"))
         .args([IN_PROCESS_OF_ITS_OWN, tier.name()])
-        .args(texts)
+        .args(arguments)
         .env(SIMDUTF_VARIABLE, simdutf_implementation(tier))
         .status()
         .is_ok_and(|status| status.success())
@@ -87,7 +117,7 @@ fn validation_target(tier: Tier, text: &str, len: usize) -> Option<f64> {
 
 /// A table of one tier's validation: GB/s of each validator, and how many times that of the
 /// fastest other one ours is.
-fn validation(tier: Tier, texts: &[String]) {
+fn validation(tier: Tier) {
     let validators = peers::validators(tier);
     print!("| {:<9} | {:>8} |", "text", "bytes");
     for (name, _) in &validators {
@@ -112,9 +142,15 @@ fn validation(tier: Tier, texts: &[String]) {
             validation_target(tier, text.name, len).map(Target::AtLeast),
         );
     };
-    let is_wanted = |text: &&Text| texts.is_empty() || texts.iter().any(|name| name == text.name);
-    for text in TEXTS.iter().filter(is_wanted) {
-        for len in TEXT_SIZES {
+    let names = TEXTS.iter().map(|text| text.name);
+    let texts = TEXTS
+        .iter()
+        .filter(|text| is_wanted(text.name, names.clone()));
+    let lens = TEXT_SIZES
+        .into_iter()
+        .filter(|len| is_wanted(len, TEXT_SIZES));
+    for text in texts.clone() {
+        for len in lens.clone() {
             let mut text_in_place = Buffer::with_payload(&text.of_len(len, 0));
             let bytes = &text_in_place.all()[..len];
             let candidates = validators.iter().map(|(_, is_utf8)| {
@@ -125,9 +161,8 @@ fn validation(tier: Tier, texts: &[String]) {
     }
     // Of what a CPU knows by heart after a few calls, it guesses right where it is ASCII. A server
     // gets no text twice.
-    let is_mixed = |text: &&Text| text.name == "JSON" && is_wanted(text);
-    for text in TEXTS.iter().filter(is_mixed) {
-        for len in TEXT_SIZES.into_iter().filter(|len| *len <= 64 << 10) {
+    for text in texts.filter(|text| text.name == "JSON") {
+        for len in lens.clone().filter(|len| *len <= 64 << 10) {
             let count = NEW_TEXTS / len;
             let mut in_place: Vec<Buffer> = (0..count)
                 .map(|number| Buffer::with_payload(&text.of_len(len, number)))
@@ -145,20 +180,9 @@ fn validation(tier: Tier, texts: &[String]) {
     tally.print();
 }
 
-/// A table for each tier's masking: GB/s, our throughput as a multiple of that of fastwebsockets,
-/// and our time as a multiple of a copy's.
-fn masking() {
-    for tier in Tier::ALL {
-        println!("\n## Masking, {} tier\n", tier.name());
-        if tier.is_supported() {
-            masking_of(tier);
-        } else {
-            println!("not on this CPU");
-        }
-    }
-}
-
-fn masking_of(tier: Tier) {
+/// A table of one tier's masking: GB/s, our throughput as a multiple of that of fastwebsockets, and
+/// our time as a multiple of a copy's.
+fn masking(tier: Tier) {
     const KEY: u32 = 0x37FA213D;
     let kernels = Kernels::of(tier);
     println!(
@@ -167,7 +191,8 @@ fn masking_of(tier: Tier) {
     println!("|---|--:|--:|--:|--:|--:|---|--:|");
     let mut tally = Tally::default();
     let is_best = tier == Tier::best();
-    for len in PAYLOAD_SIZES {
+    let is_wanted = |len: &usize| is_wanted(len, PAYLOAD_SIZES);
+    for len in PAYLOAD_SIZES.into_iter().filter(is_wanted) {
         let mut payload_in_place = Buffer::with_payload(&payload(len));
         let bytes = &payload_in_place.all()[..len];
         let [mut to_mask, mut to_copy, mut to_unmask] = [len; 3].map(Results::new);
