@@ -57,8 +57,15 @@ pub fn set_slice_bytes(bytes: Option<usize>) {
 #[inline]
 pub fn charged<T>(env: Env<'_>, bytes: usize, work: impl FnOnce() -> T) -> T {
     if bytes <= slice_bytes() / 8 {
-        return work();
+        work()
+    } else {
+        charged_long(env, bytes, work)
     }
+}
+
+/// Out of the way of short calls, whose few instructions then lie in a row.
+#[cold]
+fn charged_long<T>(env: Env<'_>, bytes: usize, work: impl FnOnce() -> T) -> T {
     let mut charged_until = (bytes > slice_bytes() / 2).then(Instant::now);
     let result = work();
     match &mut charged_until {

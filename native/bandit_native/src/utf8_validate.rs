@@ -31,11 +31,17 @@ unsafe extern "C" fn utf8_validate(
             return bad_argument(env);
         };
         if text.len() > slice_bytes() {
-            let text_term = aligned(env, text_term, text);
-            return utf8_validate_slices(env, text_term, text, 0);
+            return utf8_validate_in_slices(env, text_term, text);
         }
-        boolean(charged(env, text.len(), || kernels().is_utf8(text)))
+        boolean(charged(env, text.len(), move || kernels().is_utf8(text)))
     })
+}
+
+/// Begins to validate a text of more than a slice.
+#[cold]
+fn utf8_validate_in_slices(env: Env<'_>, text_term: ErlNifTerm, text: &[u8]) -> ErlNifTerm {
+    let text_term = aligned(env, text_term, text);
+    utf8_validate_slices(env, text_term, text, 0)
 }
 
 /// Goes on where [`utf8_validate_slices`] left off.

@@ -32,6 +32,7 @@ pub fn atom(env: Env<'_>, name: &CStr) -> ErlNifTerm {
     unsafe { sys::enif_make_atom(env.as_c_arg(), name.as_ptr()) }
 }
 
+#[cold]
 pub fn bad_argument(env: Env<'_>) -> ErlNifTerm {
     // SAFETY: `env` is that of this call.
     unsafe { sys::enif_make_badarg(env.as_c_arg()) }

@@ -37,7 +37,7 @@ unsafe extern "C" fn ws_mask(
         if payload.len() > slice_bytes() {
             return ws_mask_in_slices(env, payload_term, payload, key);
         }
-        charged(env, payload.len(), || {
+        charged(env, payload.len(), move || {
             let (term, out) = new_binary(env, payload.len());
             kernels().mask(payload, key, out);
             term
@@ -46,6 +46,7 @@ unsafe extern "C" fn ws_mask(
 }
 
 /// Begins to mask a payload of more than a slice.
+#[cold]
 fn ws_mask_in_slices(
     env: Env<'_>,
     payload_term: ErlNifTerm,
