@@ -140,6 +140,31 @@ fn a_fault_anywhere_in_a_long_text_is_found_at_every_alignment() {
     }
 }
 
+/// Where loads are aligned, the vectors lie otherwise at each alignment: no byte may be left out.
+#[test]
+fn no_byte_of_a_long_text_is_left_out_at_any_alignment() {
+    let mut memory = vec![0; 64 + 64 + 1500];
+    let start = memory.as_ptr().align_offset(64);
+    for from in [0, 1, 15, 16, 17, 31, 32, 33, 63].map(|offset| start + offset) {
+        for ascii in [0, 300, 1500] {
+            let text = &mut memory[from..from + 1500];
+            text[..ascii].fill(b'a');
+            for character in text[ascii..].chunks_mut(2) {
+                character.copy_from_slice("é".as_bytes());
+            }
+            for at in 0..text.len() {
+                // A fault that shows nowhere but here, or but here and behind.
+                let byte = text[at];
+                text[at] = if byte < 0x80 { 0x80 } else { b'a' };
+                for kernels in tiers() {
+                    assert!(!kernels.is_utf8(text), "{:?}: {at}", kernels.tier());
+                }
+                text[at] = byte;
+            }
+        }
+    }
+}
+
 #[test]
 fn a_fault_anywhere_in_a_short_text_is_found() {
     // Alone in ASCII, a fault is seen only where each byte of the text is loaded.
@@ -197,7 +222,7 @@ fn bytes_behind_the_text_do_not_count() {
 #[test]
 fn a_character_cut_off_at_the_end_is_refused_at_every_length() {
     for len in 0..=700 {
-        for character in ["é", "€", "😀"] {
+        for character in ["é", "€", "\u{800}", "😀"] {
             let whole = [&vec![b'a'; len][..], character.as_bytes()].concat();
             assert_utf8(&whole, true);
             for cut in 1..character.len() {

@@ -43,7 +43,8 @@ pub trait Vector: Copy {
 #[inline(always)]
 pub unsafe fn mask<V: Vector>(src: *const u8, dst: *mut u8, len: usize, key: u32) {
     debug_assert!(len >= V::LEN);
-    // SAFETY: every vector begins at `at` with `at + V::LEN <= len`, see there.
+    // SAFETY: every vector begins at `at` with `at + V::LEN <= len`: each branch has as many vectors
+    // from the start, and from the end, as fit into the least length that gets there.
     unsafe {
         let keys = V::splat(key);
         // Whole vectors before the end are all in the same phase of the key.

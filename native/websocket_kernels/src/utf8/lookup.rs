@@ -87,7 +87,7 @@ pub trait Vector: Copy {
     /// Bytes in a vector: 16, 32 or 64.
     const LEN: usize;
 
-    /// Bytes that are skipped together where all of them are ASCII: two vectors or more.
+    /// The fewest bytes that are skipped together, where all of them are ASCII: two vectors or more.
     const BLOCK: usize = if Self::LEN < 64 { 64 } else { 128 };
 
     /// `byte` in every place.
@@ -187,6 +187,8 @@ const LONG: usize = 1024;
 unsafe fn ascii_blocks<V: Vector>(text: &[u8]) -> usize {
     let start = text.as_ptr();
     let len = text.len();
+    // A long text has room for a block and a vector, and half a group is a number of blocks.
+    const { assert!(LONG >= V::BLOCK + V::LEN && GROUP.is_multiple_of(2 * V::BLOCK)) };
     // SAFETY: what is loaded ends at or before the text's end.
     unsafe {
         if !is_ascii::<V>(start, V::BLOCK) {

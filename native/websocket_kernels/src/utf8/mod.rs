@@ -6,6 +6,8 @@ pub mod avx2;
 pub mod avx512;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod lookup;
+#[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod model;
 #[cfg(target_arch = "aarch64")]
 pub mod neon;
 pub mod portable;
