@@ -54,7 +54,7 @@ defmodule BanditNative.BuildTest do
     library = Application.app_dir(:bandit_native, "priv/native/bandit_native.so")
     {symbols, 0} = System.cmd("nm", [library])
     assert symbols =~ "websocket_kernels"
-    assert Regex.scan(~r/^.*core_arch.*(?:sse|avx|neon).*$/m, symbols, capture: :first) == []
+    assert Regex.scan(~r/^.*core_arch.*(?:sse|avx|bmi|neon).*$/m, symbols, capture: :first) == []
   end
 
   test "cargo runs when a Rust source has changed, and not otherwise", %{dir: dir, env: env} do

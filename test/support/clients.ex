@@ -39,7 +39,12 @@ defmodule BanditNative.Clients do
 
     # Until it has ended, it may send what is counted as the next test's: it closes its connections.
     System.cmd("kill", [to_string(os_pid)])
-    receive do: ({^browser, {:exit_status, _status}} -> report)
+
+    receive do
+      {^browser, {:exit_status, _status}} -> report
+    after
+      60_000 -> raise "the browser does not end"
+    end
   end
 
   @doc "Starts a program that runs until it is killed; its output goes to this process."
