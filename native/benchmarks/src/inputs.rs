@@ -114,12 +114,15 @@ pub const TEXTS: [Text; 6] = [
 ];
 
 impl Text {
-    /// A text of this kind, `len` bytes long. There is another one for each `number`.
-    pub fn of_len(&self, len: usize, number: usize) -> Vec<u8> {
-        let mut random = Random(0x2545F4914F6CDD1D ^ (number as u64) << 32);
+    /// A text of this kind, `len` bytes long, that begins within a phrase. There is another one for
+    /// each `number`.
+    pub fn of_len(&self, len: usize, number: u64) -> Vec<u8> {
+        let mut random = Random::new(number);
         let mut text = Vec::with_capacity(len);
+        let mut phrase = self.phrases[random.below(self.phrases.len())];
+        let start = random.below(phrase.len());
+        phrase = &phrase[phrase.ceil_char_boundary(start)..];
         loop {
-            let phrase = self.phrases[random.next() as usize % self.phrases.len()];
             for character in phrase.split_inclusive(|_| true) {
                 if text.len() + character.len() > len {
                     text.resize(len, b'.');
@@ -127,25 +130,30 @@ impl Text {
                 }
                 text.extend(character.as_bytes());
             }
+            phrase = self.phrases[random.below(self.phrases.len())];
         }
     }
 }
 
 /// `len` bytes that have no pattern.
 pub fn payload(len: usize) -> Vec<u8> {
-    let mut random = Random(0x9E3779B97F4A7C15);
-    (0..len).map(|_| (random.next() >> 56) as u8).collect()
+    let mut random = Random::new(0);
+    (0..len).map(|_| random.below(256) as u8).collect()
 }
 
-/// Marsaglia's xorshift: the same numbers every time.
+/// Steele, Lea and Flood's SplitMix: other numbers for each seed, and the same every time.
 struct Random(u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
+    fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0xD1342543DE82EF95))
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E3779B97F4A7C15);
+        let mut mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58476D1CE4E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D049BB133111EB);
+        ((mixed ^ (mixed >> 31)) >> 32) as usize % bound
     }
 }
 
@@ -172,6 +180,23 @@ impl Buffer {
         buffer.start += header;
         buffer.all()[..bytes.len()].copy_from_slice(bytes);
         buffer
+    }
+
+    /// As many payloads of `len` bytes, one behind the other, and each where Bandit has it; with the
+    /// distance from one to the next.
+    pub fn with_payloads(
+        payloads: impl ExactSizeIterator<Item = Vec<u8>>,
+        len: usize,
+    ) -> (Self, usize) {
+        let header = header_len(len);
+        let distance = (header + len).next_multiple_of(64);
+        let mut buffer = Self::new(header + payloads.len() * distance);
+        buffer.start += header;
+        let places = buffer.all().chunks_mut(distance);
+        places
+            .zip(payloads)
+            .for_each(|(place, payload)| place[..len].copy_from_slice(&payload));
+        (buffer, distance)
     }
 
     /// The bytes from the start on.
