@@ -15,6 +15,8 @@ defmodule BanditNative.MixProject do
       # The native library comes last: its compiler is a part of this project.
       compilers: Mix.compilers() ++ [:bandit_native],
       elixirc_paths: elixirc_paths(Mix.env()),
+      # Run by hand, and no tests of ExUnit.
+      test_ignore_filters: [&String.starts_with?(&1, "test/autobahn/")],
       start_permanent: Mix.env() == :prod,
       deps: deps(),
       aliases: [bench: "run bench/benchee.exs"],
