@@ -213,12 +213,25 @@ unsafe fn ascii_blocks<V: Vector>(text: &[u8]) -> usize {
                 at += GROUP;
             }
         }
-        while at + V::BLOCK <= len && is_ascii::<V>(start.add(at), V::BLOCK) {
+        skip_ascii::<V>(text, at)
+    }
+}
+
+/// Where the blocks of ASCII from `at` on end.
+///
+/// # Safety
+///
+/// As for [`Vector`].
+#[inline(always)]
+unsafe fn skip_ascii<V: Vector>(text: &[u8], mut at: usize) -> usize {
+    // SAFETY: what is loaded ends at or before the text's end.
+    unsafe {
+        while at + V::BLOCK <= text.len() && is_ascii::<V>(text.as_ptr().add(at), V::BLOCK) {
             at += V::BLOCK;
         }
-        debug_assert!(at <= len);
-        at
     }
+    debug_assert!(at <= text.len());
+    at
 }
 
 /// Checks the text's whole blocks from `at` on, the place that [`ascii_blocks`] gave. Gives their
@@ -239,9 +252,7 @@ unsafe fn check_blocks<V: Vector>(text: &[u8], mut at: usize) -> (V, usize) {
         if at == 0 {
             let first = V::load(start);
             found = faults(first, first.shifted());
-            for i in 1..V::BLOCK / V::LEN {
-                found = found.or(faults_at(start.add(i * V::LEN)));
-            }
+            found = check(found, start.add(V::LEN), V::BLOCK - V::LEN);
             at = V::BLOCK;
         }
         if len - at >= LONG {
@@ -250,26 +261,36 @@ unsafe fn check_blocks<V: Vector>(text: &[u8], mut at: usize) -> (V, usize) {
             at += V::LEN - (start.addr() + at) % V::LEN;
         }
         while at + GROUP <= len {
-            for i in 0..GROUP / V::LEN {
-                found = found.or(faults_at(start.add(at + i * V::LEN)));
-            }
+            found = check(found, start.add(at), GROUP);
             at += GROUP;
             // Where the half before is ASCII, all characters are finished, and more of it may follow.
             if is_ascii::<V>(start.add(at - GROUP / 2), GROUP / 2) {
-                while at + V::BLOCK <= len && is_ascii::<V>(start.add(at), V::BLOCK) {
-                    at += V::BLOCK;
-                }
+                at = skip_ascii::<V>(text, at);
             }
         }
         while at + V::BLOCK <= len {
-            for i in 0..V::BLOCK / V::LEN {
-                found = found.or(faults_at(start.add(at + i * V::LEN)));
-            }
+            found = check(found, start.add(at), V::BLOCK);
             at += V::BLOCK;
         }
         debug_assert!(at <= len);
         (found, at)
     }
+}
+
+/// `found`, and the faults of `len` bytes, a number of vectors.
+///
+/// # Safety
+///
+/// As for [`Vector`]; three bytes before `src` and `len` behind it are there to be read.
+#[inline(always)]
+unsafe fn check<V: Vector>(mut found: V, src: *const u8, len: usize) -> V {
+    // SAFETY: the caller's promise.
+    unsafe {
+        for i in 0..len / V::LEN {
+            found = found.or(faults_at(src.add(i * V::LEN)));
+        }
+    }
+    found
 }
 
 /// Whether all of `len` bytes, a number of vectors, are ASCII.
