@@ -1,5 +1,7 @@
 //! Texts and payloads, and where in memory they lie.
 
+use std::iter;
+
 /// Lengths of messages in bytes, from one cache line to more than a cache.
 pub const TEXT_SIZES: [usize; 13] = [
     64,
@@ -175,15 +177,11 @@ impl Buffer {
     /// `bytes` where Bandit has a payload of that length: behind the header of its frame, which
     /// begins where a binary begins.
     pub fn with_payload(bytes: &[u8]) -> Self {
-        let header = header_len(bytes.len());
-        let mut buffer = Self::new(header + bytes.len());
-        buffer.start += header;
-        buffer.all()[..bytes.len()].copy_from_slice(bytes);
-        buffer
+        Self::with_payloads(iter::once(bytes.to_vec()), bytes.len()).0
     }
 
-    /// As many payloads of `len` bytes, one behind the other, and each where Bandit has it; with the
-    /// distance from one to the next.
+    /// Payloads of `len` bytes, one behind the other, and each where Bandit has it; with the distance
+    /// from one to the next.
     pub fn with_payloads(
         payloads: impl ExactSizeIterator<Item = Vec<u8>>,
         len: usize,
